@@ -1,0 +1,121 @@
+"""The workspace: a folder with newsletter.toml, templates/, subscribers/ and issues/. Finds it, makes it, names its files.
+
+The sample workspace (the starter) is shipped inside the package as `starter/`; in a checkout it is the repository's root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import re
+import secrets
+from pathlib import Path
+
+from newsletter import config, errors
+
+PERIOD = re.compile(r"\d{4}-\d\d-\d\d(?:-[a-z0-9][a-z0-9-]*)?")
+# What `init` writes. Templates are not copied: a file of that name in templates/ overrides the shipped one, and what is
+# not overridden goes on improving with each release.
+STARTER_FILES = (
+    "newsletter.toml",
+    "templates/README.md",
+    "subscribers/README.md",
+    "subscribers/example.csv",
+    "issues/README.md",
+)
+GITIGNORE = """\
+# private by nature: people, keys, databases
+/subscribers/*
+!/subscribers/README.md
+!/subscribers/example.csv
+*.db
+*.db-wal
+*.db-shm
+*.key
+*.pem
+"""
+
+
+def starter() -> Path:
+    """The shipped sample workspace."""
+    package = Path(__file__).parent
+    packed = package / "starter"
+    return packed if packed.is_dir() else package.parent
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Workspace:
+    """One folder. `path` is absolute."""
+
+    path: Path
+
+    @property
+    def template_folders(self) -> tuple[Path, ...]:
+        """Where a template is looked for: the workspace, then the shipped ones."""
+        return (self.path / "templates", starter() / "templates")
+
+    def draft(self, issue: str) -> Path:
+        """The draft of `weekly/2026-09-11`."""
+        return self.path / "issues" / f"{issue}.md"
+
+    def shown(self, path: Path) -> str:
+        """A path as people and JSON see it: relative to the workspace where it lies inside."""
+        try:
+            return path.resolve().relative_to(self.path).as_posix()
+        except ValueError:
+            return str(path)
+
+    def issue_name(self, name: str) -> str:
+        """`weekly/2026-09-11` from that or from a draft's path; raises `errors.UsageError` for neither."""
+        text = name.removesuffix(".md")
+        with contextlib.suppress(ValueError):
+            inside = (Path.cwd() / text).resolve().relative_to(self.path / "issues").as_posix()
+            if re.fullmatch(rf"[a-z0-9-]+/{PERIOD.pattern}", inside):
+                return inside
+        text = text.removeprefix("./").removeprefix("issues/")
+        if re.fullmatch(rf"[a-z0-9-]+/{PERIOD.pattern}", text):
+            return text
+        raise errors.UsageError(f"{name!r} is no issue; write it like weekly/2026-09-11, or give the draft's path")
+
+
+def find(start: Path | None, environ: dict[str, str] | None = None) -> Workspace:
+    """The workspace: `start` if given, else NEWSLETTER_WORKSPACE, else the nearest folder up with a newsletter.toml."""
+    environ = dict(os.environ) if environ is None else environ
+    named = start or (Path(environ["NEWSLETTER_WORKSPACE"]) if environ.get("NEWSLETTER_WORKSPACE") else None)
+    if named is not None:
+        if not (named / config.FILE).is_file():
+            raise errors.WorkspaceError(f"{named} is no workspace (no {config.FILE}); `newsletter init {named}` makes one")
+        return Workspace(named.resolve())
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if (folder / config.FILE).is_file():
+            return Workspace(folder)
+    raise errors.WorkspaceError(
+        f"no {config.FILE} here or in a folder above; `newsletter init DIR` makes a workspace, "
+        "`newsletter -C DIR …` names one"
+    )
+
+
+def init(folder: Path) -> list[str]:
+    """Make a workspace, or add to one what it lacks; never overwrites. Returns the names of what was written."""
+    files = {name: (starter() / name).read_bytes() for name in STARTER_FILES}
+    files[".gitignore"] = GITIGNORE.encode()
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            path = folder / name
+            if not path.exists():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data)
+                written.append(name)
+        key = folder / config.Site().secret_key_file
+        if not key.exists():
+            descriptor = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(secrets.token_urlsafe(32) + "\n")
+            written.append(key.name)
+    except OSError as error:
+        raise errors.WorkspaceError(f"{folder} cannot be made a workspace: {error}") from None
+    return written
