@@ -18,9 +18,7 @@ from collections.abc import Iterator
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "last": -1}
-_HOW = (
-    'must be like "Friday 09:00", "Mon,Thu 09:00", "daily 07:00", "monthly 1 09:00" or "first Monday 09:00"'
-)
+_HOW = 'must be like "Friday 09:00", "Mon,Thu 09:00", "daily 07:00", "monthly 1 09:00" or "first Monday 09:00"'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

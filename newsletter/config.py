@@ -403,7 +403,7 @@ def load(folder: Path, environ: dict[str, str] | None = None) -> Settings:
     secrets = environ.get("NEWSLETTER_SECRETS_DIR") or environ.get("CREDENTIALS_DIRECTORY")
     token = _reading.set((values, environ, Path(secrets) if secrets else None))
     try:
-        settings = Settings()  # type: ignore[call-arg]  # its sources give the values
+        settings = Settings()
     except pydantic.ValidationError as error:
         problems += [_explain(problem, path.name, text, environ) for problem in error.errors(include_input=False)]
         raise errors.ConfigError(problems) from None
@@ -486,7 +486,9 @@ def _fields_at(loc: list[Any]) -> list[str]:
 def _line_of(text: str, loc: list[Any]) -> int | None:
     """The line of a key in the file, or of its table where the key is missing; None where it cannot be told."""
     wanted = [part for part in loc if isinstance(part, int) or not str(part).startswith(("list[", "function-"))]
-    best, table, counts = None, [], {}  # type: ignore[var-annotated]
+    best: int | None = None
+    table: list[Any] = []
+    counts: dict[tuple[Any, ...], int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(r"\s*(\[\[?)\s*([A-Za-z0-9_.\"-]+)\s*\]\]?", line)
         if header:

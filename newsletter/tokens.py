@@ -1,12 +1,12 @@
 """Signed links: who, for which issue, and for what purpose, in letters that survive any mail server.
 
-A token is deterministic (a resumed send must give the same bytes), short enough for a local part (64 octets, RFC 5321
-4.5.3.1.1: `unsubscribe+` leaves 52) and in one case of letters, because some servers fold local parts:
+A token is deterministic (a resumed send must give the same bytes), short enough for a local part (64 octets, RFC
+5321 4.5.3.1.1: `unsubscribe+` leaves 52) and in one case of letters, because some servers fold local parts:
 
     base32( key id: 1 | purpose: 1 | subscriber: varint | issue: varint | HMAC-SHA256 cut to 128 bits )
 
-The key id is the first octet of the key's hash: old keys go on verifying, so leaving outlives a rotation. A version (the
-subscriber's `token_version`) may enter the MAC without standing in the token: raising it makes old preference links
+The key id is the first octet of the key's hash: old keys go on verifying, so leaving outlives a rotation. A version
+(the subscriber's `token_version`) may enter the MAC without standing in the token: raising it makes old preference links
 invalid; it never enters an unsubscribe token.
 """
 

@@ -1,4 +1,4 @@
-"""The values that cross rooms: frozen, without behaviour beyond what follows from their fields. Standard library only.
+"""The values that cross rooms: frozen, without behaviour beyond what follows from their fields.
 
     FoundEntry       an article as a source shows it                (sources -> collect)
     Collected        what one source gave in one visit              (sources, collect -> app)
@@ -8,6 +8,8 @@
     Edition          the issue as one set of topics gets it          (render -> deliver)
     Recipient        who gets a message, and the links in it         (store -> deliver)
     Outcome          what became of one delivery attempt             (deliver -> store)
+
+Standard library only.
 """
 
 from __future__ import annotations
@@ -132,7 +134,7 @@ class BadRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claimed:
-    """An entry that an issue has taken: `ref` is its name in a draft (`e-3f9a1c`), `topics` in the newsletter's order."""
+    """An entry that an issue has taken: `ref` is its name in a draft, `topics` are in the newsletter's order."""
 
     ref: str
     title: str | None
@@ -144,6 +146,7 @@ class Claimed:
     first_seen: dt.datetime
     topics: tuple[str, ...]
     source_name: str | None = None
+    categories: tuple[str, ...] = ()
 
 
 # -- the draft and the issue -------------------------------------------------------------------------------------
@@ -192,6 +195,7 @@ class Draft:
     subject: str
     preheader: str
     number: int | None
+    more: tuple[tuple[str, int], ...]  # topic -> how many entries `max_entries` left out
     intro: str
     sections: tuple[Section, ...]
 
@@ -302,6 +306,7 @@ class Verdict(enum.StrEnum):
     NEVER = "never"  # 5yz about the address
     POLICY = "policy"  # 5yz, but not the person's fault
     SERVER = "server"  # no answer, or one that is about the server: try again, and back off the server
+    DOUBT = "doubt"  # all was handed over and no answer came: it may have been taken
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

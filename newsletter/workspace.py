@@ -1,6 +1,7 @@
-"""The workspace: a folder with newsletter.toml, templates/, subscribers/ and issues/. Finds it, makes it, names its files.
+"""The workspace: a folder with newsletter.toml, templates/, subscribers/ and issues/. Finds it, makes it, names files.
 
-The sample workspace (the starter) is shipped inside the package as `starter/`; in a checkout it is the repository's root.
+The sample workspace (the starter) is shipped inside the package as `starter/`; in a checkout it is the repository's
+root.
 """
 
 from __future__ import annotations
@@ -85,7 +86,9 @@ def find(start: Path | None, environ: dict[str, str] | None = None) -> Workspace
     named = start or (Path(environ["NEWSLETTER_WORKSPACE"]) if environ.get("NEWSLETTER_WORKSPACE") else None)
     if named is not None:
         if not (named / config.FILE).is_file():
-            raise errors.WorkspaceError(f"{named} is no workspace (no {config.FILE}); `newsletter init {named}` makes one")
+            raise errors.WorkspaceError(
+                f"{named} is no workspace (no {config.FILE}); `newsletter init {named}` makes one"
+            )
         return Workspace(named.resolve())
     here = Path.cwd().resolve()
     for folder in (here, *here.parents):

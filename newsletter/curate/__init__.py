@@ -1,0 +1,1 @@
+"""What belongs to a topic, and in which words: entries in, decisions and texts out. Pure."""

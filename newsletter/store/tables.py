@@ -1,7 +1,8 @@
 """The tables. `UNIQUE` constraints, not code, keep "nothing twice".
 
-Times are plain `dt.datetime` fields: UTC-aware on every database. States are short texts (`newsletter.types`), not native
-enums: a native type outlives a downgrade. Indexes are on columns, never on expressions: Alembic skips those on SQLite.
+Times are plain `dt.datetime` fields: UTC-aware on every database. States are short texts (`newsletter.types`), not
+native enums: a native type outlives a downgrade. Indexes are on columns, never on expressions: Alembic skips those on
+SQLite.
 """
 
 from __future__ import annotations
@@ -91,7 +92,10 @@ class EntryTopic(Table, table=True):
     """The topics that an entry waits for."""
 
     __tablename__ = "entry_topic"
-    __table_args__ = (UniqueConstraint("entry_id", "newsletter", "topic"), Index("ix_entry_topic_topic", "newsletter", "topic"))
+    __table_args__ = (
+        UniqueConstraint("entry_id", "newsletter", "topic"),
+        Index("ix_entry_topic_topic", "newsletter", "topic"),
+    )
     id: int | None = Field(default=None, primary_key=True)
     entry_id: int = Field(foreign_key="entry.id", ondelete="CASCADE")
     newsletter: str
@@ -143,7 +147,7 @@ class Claim(Table, table=True):
 
 
 class Edition(Table, table=True):
-    """The issue as one set of topics gets it, rendered, checked and frozen. `topics` is comma-joined, in their order."""
+    """The issue as one set of topics gets it, rendered, checked, frozen. `topics` is comma-joined, in their order."""
 
     __tablename__ = "edition"
     __table_args__ = (UniqueConstraint("issue_id", "topics"),)
@@ -260,7 +264,7 @@ class Delivery(Table, table=True):
         CheckConstraint(
             "state in ('queued', 'sending', 'sent', 'deferred', 'failed', 'skipped', 'in_doubt')", name="state"
         ),
-        Index("ix_delivery_batch", "batch_id", "state"),
+        Index("ix_delivery_batch", "issue_id", "batch", "state"),
         Index("ix_delivery_state", "issue_id", "state", "next_at"),
         Index("ix_delivery_subscriber", "subscriber_id"),
     )
@@ -268,7 +272,7 @@ class Delivery(Table, table=True):
     issue_id: int = Field(foreign_key="issue.id")
     subscriber_id: int = Field(foreign_key="subscriber.id")
     edition_id: int = Field(foreign_key="edition.id")
-    batch_id: int | None = Field(default=None, foreign_key="batch.id")
+    batch: int | None = None  # `k` of the batch it was dealt into; none while it waits for its time
     state: str = "queued"
     attempts: int = 0
     first_at: dt.datetime | None = None

@@ -1,0 +1,5 @@
+"""`python -m newsletter`."""
+
+from newsletter.cli import main
+
+main()

@@ -1,0 +1,193 @@
+"""Collecting: sources -> decisions -> entries that wait. Each source in a transaction of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import datetime as dt
+import hashlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sqlmodel import Session
+
+from newsletter import collect as deciding
+from newsletter import config, errors, types
+from newsletter import sources as visiting
+from newsletter.app import reports
+from newsletter.sources import files
+from newsletter.store import claims, entries, sources
+
+if TYPE_CHECKING:
+    from newsletter.app import Newsletter as App
+
+IMPORT = "import:"  # what an imported entry's source is called; with the topic, so that ids mean something
+Place = tuple[str, str]
+Wanted = dict[str, tuple[config.Source, list[Place]]]
+
+
+def wanted(app: App, newsletter: str | None, topic: str | None) -> Wanted:
+    """Source address -> (source, the topics it feeds), of a newsletter, of a topic, or of all."""
+    if topic is not None:
+        chosen = app.settings.topic_places(topic, newsletter)
+    elif newsletter is not None:
+        found = app.settings.newsletter_of(newsletter)
+        chosen = [(found, each) for each in found.topic]
+    else:
+        chosen = [(found, each) for found in app.settings.newsletter for each in found.topic]
+    addresses = {source.url for _, each in chosen for source in each.sources}
+    result: Wanted = {}
+    for found in app.settings.newsletter:  # a source that others share feeds all of them, whoever asks for it
+        for each in found.topic:
+            for source in each.sources:
+                if source.url in addresses:
+                    result.setdefault(source.url, (source, []))[1].append((found.slug, each.slug))
+    return result
+
+
+async def collect(
+    app: App,
+    chosen: Wanted,
+    *,
+    everything: bool,
+    backfill: dt.timedelta | None,
+    progress: Callable[[int, int], None] | None,
+) -> reports.CollectReport:
+    """Visit what is due and store what is new; one source's fault is its own."""
+    now = app.clock.started
+    with app.store.read() as session:
+        known = sources.known(session, list(chosen))
+    due = [url for url in chosen if everything or sources.is_due(known.get(url), now)]
+    found = {url: reports.SourceReport(url, "skipped", 0, 0, None) for url in chosen}
+    asks = []
+    for url in due:
+        row = known.get(url)
+        validators = types.Validators(row.etag, row.last_modified) if row else types.Validators()
+        asks.append(visiting.Ask(url, chosen[url][0].name, validators, row.moved_to if row else None))
+    done = 0
+    async for collected in visiting.visit(
+        asks, app.settings.collect, folder=app.workspace.path, user_agent=app.user_agent, now=now
+    ):
+        found[collected.url] = await asyncio.to_thread(_store, app, collected, chosen[collected.url][1], now, backfill)
+        done += 1
+        if progress is not None:
+            progress(done, len(asks))
+    return reports.CollectReport(list(found.values()), sum(source.entries_new for source in found.values()))
+
+
+def _store(
+    app: App, collected: types.Collected, places: Sequence[Place], now: dt.datetime, backfill: dt.timedelta | None
+) -> reports.SourceReport:
+    """One source's entries and how its visit went, in one transaction."""
+    with app.store.write() as session:
+        row = sources.ensure(session, [collected.url])[collected.url]
+        first = row.last_ok_at is None
+        saved = _save(
+            session, collected.entries, row.id or 0, collected.url, places, now, first=first, backfill=backfill
+        )
+        sources.record(session, collected, now)
+    status = collected.status
+    if status == "new" and not saved.new and not saved.changed and not first:
+        status = "unchanged"
+    return reports.SourceReport(collected.url, status, len(collected.entries), saved.new, collected.error)
+
+
+def _save(
+    session: Session,
+    found: Sequence[types.FoundEntry],
+    source_id: int,
+    url: str,
+    places: Sequence[Place],
+    now: dt.datetime,
+    *,
+    first: bool = False,
+    backfill: dt.timedelta | None = None,
+    ages: bool = True,
+) -> entries.Saved:
+    guids, keys = deciding.guids_and_keys(found, url)
+    decided = deciding.decide(
+        found,
+        known=entries.lookup(session, source_id, guids, keys),
+        source_url=url,
+        first_fetch=first,
+        now=now,
+        backfill=backfill,
+        ages=ages,
+    )
+    return entries.apply(session, decided, source_id=source_id, places=places, now=now)
+
+
+def import_entries(app: App, data: bytes, topics: Sequence[str], newsletter: str | None) -> reports.ImportReport:
+    """Take entries from JSON Lines into topics; an explicit import knows no age rule."""
+    places = [
+        (found.slug, topic.slug) for slug in topics for found, topic in app.settings.topic_places(slug, newsletter)
+    ]
+    if not places:
+        raise errors.UsageError("say for which topic: --topic SLUG")
+    now = app.clock.started
+    good, bad = files.read_jsonlines(data, now=now)
+    found = [entry for _, entry in good]
+    url = IMPORT + hashlib.sha256(repr(sorted(places)).encode()).hexdigest()[:12]
+    with app.store.write() as session:
+        row = sources.ensure(session, [url])[url]
+        saved = _save(session, found, row.id or 0, url, places, now, ages=False)
+    total = len(good) + len(bad)
+    return reports.ImportReport(total, saved.new, saved.changed, len(good) - saved.new - saved.changed, bad)
+
+
+def entries_listing(
+    app: App, *, newsletter: str | None, topic: str | None, state: str | None, ref: str | None
+) -> list[dict[str, Any]]:
+    """Entries as JSON shows them; a date without a time is written so."""
+    slug = topic
+    if topic is not None:
+        places = app.settings.topic_places(topic, newsletter)
+        slug = places[0][1].slug
+        newsletter = places[0][0].slug if len(places) == 1 else newsletter
+    elif newsletter is not None:
+        app.settings.newsletter_of(newsletter)
+    with app.store.read() as session:
+        rows = claims.listing(session, newsletter=newsletter, topic=slug, state=state, ref=ref)
+    found = []
+    for row in rows:
+        values = {field.name: reports.plain(getattr(row, field.name)) for field in dataclasses.fields(row)}
+        if row.published is not None and values.pop("published_is_date"):
+            values["published"] = row.published.date().isoformat()
+        values.pop("published_is_date", None)
+        found.append(values)
+    return found
+
+
+def drop(app: App, refs: Sequence[str], reason: str, newsletter: str | None, *, dry_run: bool) -> tuple[int, list[str]]:
+    """Drop entries that wait or are held, in one newsletter."""
+    slug = app.settings.newsletter_of(newsletter).slug
+    with contextlib.suppress(_DryRun), app.store.write() as session:
+        done, refused = claims.drop(session, slug, refs, reason, app.clock.now())
+        if dry_run:
+            raise _DryRun
+    return done, refused
+
+
+class _DryRun(Exception):
+    """Rolls a transaction back."""
+
+
+def sources_listing(app: App) -> list[reports.SourceView]:
+    """The sources of the settings, and how they fare."""
+    chosen = wanted(app, None, None)
+    with app.store.read() as session:
+        known = sources.known(session, list(chosen))
+        counts = sources.entry_counts(session)
+    return [
+        reports.SourceView(
+            url=url,
+            topics=[f"{newsletter}/{topic}" for newsletter, topic in places],
+            last_ok=row.last_ok_at if (row := known.get(url)) else None,
+            last_error=row.last_error if row else None,
+            failures=row.failures if row else 0,
+            next_check=row.next_check_at if row else None,
+            entries=counts.get(row.id or 0, 0) if row else 0,
+        )
+        for url, (_, places) in chosen.items()
+    ]

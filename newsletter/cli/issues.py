@@ -1,0 +1,213 @@
+"""`compose`, `issues`, `check`, `render`, `approve`, `unapprove`: from entries to frozen bytes."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from newsletter import errors
+from newsletter.cli import output
+
+if TYPE_CHECKING:
+    from newsletter import types
+    from newsletter.app import reports
+
+ISSUE = click.argument("issue", metavar="ISSUE")
+
+
+@click.command()
+@click.argument("newsletter", required=False)
+@click.option("--refresh", is_flag=True, help="Add what came since to a draft that is not approved.")
+@click.option("--special", metavar="SLUG", help="An extra issue; its name ends with the slug.")
+@output.json_option
+@click.pass_context
+@output.example("newsletter compose", "newsletter compose weekly --refresh", "newsletter compose --special launch")
+def compose(ctx: click.Context, newsletter: str | None, refresh: bool, special: str | None, as_json: bool) -> None:
+    """Claim the entries that wait and write the draft of the next issue.
+
+    The draft is a Markdown file: reorder, edit and cut in it as you like. A draft that stands is left alone.
+    """
+    import re
+
+    if special is not None and not re.fullmatch(r"[a-z0-9](?:[a-z0-9-]{0,40}[a-z0-9])?", special):
+        raise click.BadParameter("lower-case letters, digits and hyphens only", param_hint="--special")
+    app = output.app(ctx)
+    slugs = [newsletter] if newsletter else [each.slug for each in app.settings.newsletter]
+    found = [app.compose(slug, refresh=refresh, special=special) for slug in slugs]
+    if as_json:
+        output.emit(found[0].as_json() if len(found) == 1 else {"issues": [report.as_json() for report in found]})
+        return
+    for report in found:
+        _tell_composed(report)
+
+
+def _tell_composed(report: reports.ComposeReport) -> None:
+    if report.issue is None:
+        output.say(report.reason or "nothing to do")
+        return
+    if report.added or report.reason:
+        output.say(f"{report.issue}: {report.added} added" if report.added else f"{report.issue}: {report.reason}")
+    else:
+        topics = ", ".join(f"{count} for {slug}" for slug, count in report.topics.items())
+        output.say(f"{report.issue}: {report.entries} entr{'y' if report.entries == 1 else 'ies'} ({topics})")
+    if report.held:
+        output.say(f"  {report.held} more did not fit; `newsletter entries list --state held` shows them")
+    if report.dropped:
+        output.say(f"  {report.dropped} match no rule; `newsletter entries list --state dropped` shows them")
+    output.say(f"  edit {report.path}, then `newsletter check {report.issue}`")
+
+
+class _Issues(click.Group):
+    """`issues` alone is `issues list`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        known = {"list", "show"}
+        if not any(arg in known or arg in ("-h", "--help") for arg in args):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Issues)
+def issues() -> None:
+    """The issues and their states."""
+
+
+@issues.command("list")
+@click.option("--newsletter", metavar="SLUG", help="Only this one's.")
+@output.json_option
+@click.pass_context
+@output.example("newsletter issues", "newsletter issues list --json")
+def issues_list(ctx: click.Context, newsletter: str | None, as_json: bool) -> None:
+    """All issues, newest first."""
+    rows = output.app(ctx).issues(newsletter)
+    if as_json:
+        output.emit({"issues": [row.as_json() for row in rows]})
+    else:
+        output.table(
+            ["issue", "state", "entries", "subject"], [[row.issue, row.state, row.entries, row.subject] for row in rows]
+        )
+
+
+@issues.command("show")
+@ISSUE
+@output.json_option
+@click.pass_context
+@output.example("newsletter issues show weekly/2026-09-11")
+def issues_show(ctx: click.Context, issue: str, as_json: bool) -> None:
+    """One issue: its state, who approved it and when, who would get it."""
+    app = output.app(ctx)
+    name = app.workspace.issue_name(issue)
+    row = next((row for row in app.issues() if row.issue == name), None)
+    if row is None:
+        raise errors.NotFound(f"there is no issue {name}; `newsletter issues` lists them")
+    audience = dict(app.audience(name)) if row.state in ("draft", "approved") else {}
+    if as_json:
+        output.emit({**row.as_json(), "audience": audience})
+        return
+    for key, value in {**row.as_json(), "audience": _people(audience)}.items():
+        if value not in (None, ""):
+            click.echo(f"{key}: {value}")
+
+
+@click.command()
+@ISSUE
+@output.json_option
+@click.pass_context
+@output.example("newsletter check weekly/2026-09-11", "newsletter check issues/weekly/2026-09-11.md")
+def check(ctx: click.Context, issue: str, as_json: bool) -> None:
+    """Look for mistakes in every edition, as it would be sent. Exit 1 when there are errors."""
+    report = output.app(ctx).check(issue)
+    if as_json:
+        output.emit(report.as_json())
+    else:
+        _tell_findings("error", report.errors, "red")
+        _tell_findings("warning", report.warnings, "yellow")
+        for edition, octets in report.size.items():
+            output.say(f"edition {edition}: {octets / 1000:,.1f} KB of HTML (Gmail clips from 102.4)")
+        output.say(
+            "no errors" if report.ok else f"{len(report.errors)} error(s): approve refuses until they are mended"
+        )
+    if not report.ok:
+        ctx.exit(1)
+
+
+def _tell_findings(kind: str, findings: list[types.Finding], colour: str) -> None:
+    for finding in findings:
+        where = f" ({finding.where})" if finding.where else ""
+        click.echo(f"{click.style(kind, fg=colour)} {finding.code}: {finding.message}{where}")
+
+
+@click.command()
+@ISSUE
+@click.option("--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="The folder to write to.")
+@click.option("--as", "reader", metavar="EMAIL", help="As this subscriber gets it.")
+@click.option("--topics", metavar="A,B", help="As a reader of these topics would get it.")
+@output.json_option
+@click.pass_context
+@output.example(
+    "newsletter render weekly/2026-09-11 --out look",
+    "newsletter render weekly/2026-09-11 --out look --as ada@example.org",
+)
+def render(ctx: click.Context, issue: str, out: Path, reader: str | None, topics: str | None, as_json: bool) -> None:
+    """Write message.eml (the very bytes that would be sent), message.html and message.txt."""
+    if reader and topics:
+        raise click.UsageError("--as and --topics exclude each other")
+    wanted = [topic.strip() for topic in (topics or "").split(",") if topic.strip()]
+    message, html, text = output.app(ctx).render(issue, reader=reader, topics=wanted)
+    files = {"message.eml": message.octets, "message.html": html.encode(), "message.txt": text.encode()}
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for name, data in files.items():
+            (out / name).write_bytes(data)
+    except OSError as error:
+        raise errors.UsageError(f"{out} cannot be written: {error}") from None
+    if as_json:
+        output.emit({"files": [str(out / name) for name in files], "octets": len(message.octets)})
+    else:
+        output.say(f"{', '.join(str(out / name) for name in files)}: {len(message.octets) / 1000:,.1f} KB on the wire")
+
+
+@click.command()
+@ISSUE
+@click.option("--by", metavar="NAME", help="Who approves; default: your name on this machine.")
+@output.json_option
+@click.pass_context
+@output.example("newsletter approve weekly/2026-09-11")
+def approve(ctx: click.Context, issue: str, by: str | None, as_json: bool) -> None:
+    """Freeze the draft: its bytes are kept, and are what will be sent. Refused while `check` finds errors."""
+    report = output.app(ctx).approve(issue, by or _me())
+    if as_json:
+        output.emit(report.as_json())
+        return
+    _tell_findings("warning", report.warnings, "yellow")
+    output.say(f"{report.issue} is approved: {report.entries} entries ({report.hash[:12]})")
+    if report.dropped:
+        output.say(f"  {report.dropped} cut from the draft will not be offered again")
+    output.say(f"  {_people(report.audience)}; `newsletter send {report.issue}` sends it")
+
+
+@click.command()
+@ISSUE
+@click.pass_context
+@output.example("newsletter unapprove weekly/2026-09-11")
+def unapprove(ctx: click.Context, issue: str) -> None:
+    """Thaw an approved issue, to edit it again. Not once sending has begun."""
+    output.app(ctx).unapprove(issue)
+    output.say(f"{issue} is a draft again")
+
+
+def _people(audience: dict[str, int]) -> str:
+    if not audience:
+        return "nobody would get it now"
+    parts = ", ".join(f"{count} {topics}" for topics, count in audience.items())
+    return f"{sum(audience.values())} people would get it now ({parts})"
+
+
+def _me() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"

@@ -1,0 +1,199 @@
+"""`init`, `topics`, `schedule`, `doctor`, `config`, `db`: the workspace itself."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+
+import click
+
+from newsletter import errors
+from newsletter.cli import output
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@output.example("newsletter init my-letter")
+def init(folder: Path) -> None:
+    """Make a workspace in FOLDER, or add to one what it lacks. Never overwrites."""
+    from newsletter import workspace
+
+    written = workspace.init(folder)
+    if not written:
+        output.say(f"{folder} has everything already")
+        return
+    output.say(f"{folder} is a workspace now: {', '.join(written)}")
+    output.say(f"next: cd {folder}, look at newsletter.toml, then `newsletter doctor`")
+
+
+@click.group()
+def topics() -> None:
+    """The topics that subscribers pick."""
+
+
+@topics.command("list")
+@output.json_option
+@click.pass_context
+@output.example("newsletter topics list")
+def topics_list(ctx: click.Context, as_json: bool) -> None:
+    """The topics of the settings, with how many people have each."""
+    app = output.app(ctx)
+    from newsletter.store import outbox
+
+    rows = []
+    with app.store.read() as session:
+        for newsletter in app.settings.newsletter:
+            for topic in newsletter.topic:
+                people = sum(outbox.audience(session, newsletter.slug, [topic.slug]).values())
+                rows.append(
+                    {
+                        "newsletter": newsletter.slug, "topic": topic.slug, "title": topic.title,
+                        "sources": [source.url for source in topic.sources], "subscribers": people,
+                    }
+                )  # fmt: skip
+    if as_json:
+        output.emit({"topics": rows})
+    else:
+        output.table(
+            ["topic", "title", "sources", "subscribers"],
+            [[f"{r['newsletter']}/{r['topic']}", r["title"], len(r["sources"]), r["subscribers"]] for r in rows],  # type: ignore[arg-type]
+        )
+
+
+@click.command()
+@click.option("--newsletter", metavar="SLUG", help="Only this one.")
+@click.option("--from", "start", metavar="ISO", type=output.date_time(), help="From then on; default: now.")
+@click.option("--to", "end", metavar="ISO", type=output.date_time(), help="Until then; default: four weeks on.")
+@output.json_option
+@click.pass_context
+@output.example("newsletter schedule", "newsletter schedule --to 2026-12-31T00:00:00Z --json")
+def schedule(
+    ctx: click.Context, newsletter: str | None, start: dt.datetime | None, end: dt.datetime | None, as_json: bool
+) -> None:
+    """What the schedule says will happen when: drafts composed, issues sent."""
+    app = output.app(ctx)
+    begin = start or app.clock.now()
+    events = app.schedule(newsletter, begin, end or begin + dt.timedelta(weeks=4))
+    if as_json:
+        output.emit({"events": [event.as_json() for event in events]})
+    else:
+        output.table(
+            ["at", "what", "newsletter", "issue of"],
+            [
+                [event.at.strftime("%a %d %b %Y %H:%M %Z"), event.kind, event.newsletter, event.period]
+                for event in events
+            ],
+        )
+
+
+@click.command()
+@output.json_option
+@click.pass_context
+@output.example("newsletter doctor")
+def doctor(ctx: click.Context, as_json: bool) -> None:
+    """Look whether everything is in order; each line says OK, WARN or FAIL, and what to do. Exit 1 on a FAIL."""
+    lines = output.app(ctx).doctor()
+    if as_json:
+        output.emit({"ok": all(line.level != "FAIL" for line in lines), "checks": [line.as_json() for line in lines]})
+    else:
+        colours = {"OK": "green", "WARN": "yellow", "FAIL": "red"}
+        for line in lines:
+            head, *rest = line.text.splitlines()
+            click.echo(f"{click.style(f'{line.level:4}', fg=colours[line.level])}  {line.what}: {head}")
+            for more in rest:
+                click.echo(f"      {more}")
+    if any(line.level == "FAIL" for line in lines):
+        ctx.exit(1)
+
+
+@click.group()
+def config() -> None:
+    """The settings."""
+
+
+@config.command("show")
+@output.json_option
+@click.pass_context
+@output.example("newsletter config show")
+def config_show(ctx: click.Context, as_json: bool) -> None:
+    """The settings as they are used, secrets masked."""
+    values = output.app(ctx).settings.masked()
+    if as_json:
+        output.emit(values)
+        return
+    for line in _lines(values, ""):
+        click.echo(line)
+
+
+def _lines(value: object, key: str) -> list[str]:
+    """`smtp.port = 1025`, a setting a line."""
+    if isinstance(value, dict):
+        return [line for name, item in value.items() for line in _lines(item, f"{key}.{name}" if key else str(name))]
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [line for i, item in enumerate(value, 1) for line in _lines(item, f"{key}[{i}]")]
+    import json
+
+    return [f"{key} = {json.dumps(value, ensure_ascii=False)}"]
+
+
+@click.group()
+def db() -> None:
+    """The database."""
+
+
+@db.command("upgrade")
+@click.pass_context
+@output.example("newsletter db upgrade")
+def db_upgrade(ctx: click.Context) -> None:
+    """Bring the database to the schema of this program; a new one is made."""
+    from newsletter import store
+
+    found = store.connect_any(output.app(ctx).settings.database_url)
+    try:
+        before = store.revision(found)
+        after = store.upgrade(found)
+    finally:
+        found.close()
+    output.say(f"the database is at schema {after}" + ("" if before == after else f" (was {before or 'empty'})"))
+
+
+@db.command("check")
+@output.json_option
+@click.pass_context
+@output.example("newsletter db check")
+def db_check(ctx: click.Context, as_json: bool) -> None:
+    """Is the database sound, and of this program's schema? Exit 1 when not."""
+    from newsletter import store
+
+    app = output.app(ctx)
+    if not app.settings.database_url.startswith("sqlite:///") or not _database(app.settings.database_url).exists():
+        raise errors.NotFound("there is no database yet; the first command that needs it makes it")
+    found = store.connect_any(app.settings.database_url)
+    try:
+        revision, problems = store.revision(found), store.integrity(found)
+    finally:
+        found.close()
+    ok = not problems and revision == store.HEAD
+    if as_json:
+        output.emit({"ok": ok, "schema": revision, "wanted": store.HEAD, "problems": problems})
+    else:
+        click.echo(f"schema {revision} (this program: {store.HEAD}); " + ("; ".join(problems) or "sound"))
+    if not ok:
+        ctx.exit(1)
+
+
+@db.command("backup")
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.pass_context
+@output.example("newsletter db backup backups/2026-09-11.db")
+def db_backup(ctx: click.Context, file: Path) -> None:
+    """Copy the database to FILE while it is in use; the copy is checked. Keep secret.key with it."""
+    from newsletter import store
+
+    app = output.app(ctx)
+    store.backup(app.store, file)
+    output.say(f"{file} is a sound copy; keep {app.settings.site.secret_key_file} with it: links in sent mails need it")
+
+
+def _database(url: str) -> Path:
+    return Path(url.removeprefix("sqlite:///"))

@@ -1,0 +1,286 @@
+"""A period's entries -> a draft, and a draft -> the issue that is rendered. Pure: values in, values out.
+
+Which entries an issue takes is the store's business (claims); this room decides their order, what is too much, and the
+words that the draft begins with.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from newsletter import calendar, config, dates, errors, issuefile, types
+
+EARLIEST = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """What an issue takes of what waits: `held` are (entry, why)."""
+
+    taken: tuple[types.Claimed, ...]
+    held: tuple[tuple[types.Claimed, str], ...]
+
+    def more(self) -> dict[str, int]:
+        """Topic -> how many of its entries were left out."""
+        return dict(Counter(entry.topics[0] for entry, _ in self.held))
+
+
+def issue_date(newsletter: config.Newsletter, cutoff: dt.datetime) -> dt.date:
+    """The local day of the first scheduled sending at or after the cut-off: an issue's date."""
+    return calendar.following(newsletter.send, newsletter.timezone, cutoff).date()
+
+
+def newest_first(entries: Iterable[types.Claimed], cutoff: dt.datetime) -> list[types.Claimed]:
+    """By publication, newest first; a future date counts as the cut-off, none as first seen; ties as first seen."""
+
+    def when(entry: types.Claimed) -> dt.datetime:
+        return min(entry.published or entry.first_seen, cutoff)
+
+    return sorted(entries, key=when, reverse=True)  # stable
+
+
+def select(
+    waiting: Sequence[types.Claimed], *, max_entries: int, per_source: Mapping[str, int], cutoff: dt.datetime
+) -> Selection:
+    """Of what waits, the newest `max_entries`; `per_source` limits single sources by name. The rest is held."""
+    taken: list[types.Claimed] = []
+    held: list[tuple[types.Claimed, str]] = []
+    counts: Counter[str] = Counter()
+    for entry in newest_first(waiting, cutoff):
+        limit = per_source.get(entry.source_name or "")
+        if limit is not None and counts[entry.source_name or ""] >= limit:
+            held.append((entry, f"more than {limit} of {entry.source_name} in one issue"))
+        elif len(taken) >= max_entries:
+            held.append((entry, f"more than {max_entries} entries in one issue"))
+        else:
+            counts[entry.source_name or ""] += 1
+            taken.append(entry)
+    return Selection(tuple(taken), tuple(held))
+
+
+def draft(
+    newsletter: config.Newsletter,
+    *,
+    date: dt.date,
+    cutoff: dt.datetime,
+    number: int | None,
+    selection: Selection,
+    summaries: Mapping[str, str],
+) -> str:
+    """The text of a new draft. `summaries`: ref -> the words it begins with, as plain text."""
+    parts = [
+        issuefile.front(
+            newsletter=newsletter.slug,
+            date=date.isoformat(),
+            cutoff=cutoff,
+            subject=f"{newsletter.title}, {dates.written(date, newsletter.language)}",
+            number=number,
+            more=selection.more(),
+        )
+    ]
+    for topic in newsletter.topic:
+        blocks = [
+            block(entry, newsletter, summaries.get(entry.ref, entry.summary))
+            for entry in selection.taken
+            if entry.topics[0] == topic.slug
+        ]
+        if blocks or topic.slug in selection.more():
+            parts.append(issuefile.new_section(topic.slug, topic.title).raw)
+            parts += [each.raw for each in blocks]
+    return "".join(parts).rstrip("\n") + "\n"
+
+
+def refreshed(
+    old: types.Draft,
+    newsletter: config.Newsletter,
+    *,
+    entries: Sequence[types.Claimed],
+    added: Sequence[types.Claimed],
+    summaries: Mapping[str, str],
+    written: Mapping[str, str | None],
+) -> str:
+    """A draft with `added` entries, and with blocks that are still as we wrote them (`written`: ref -> hash) anew.
+
+    What an editor wrote, moved or cut stays so. New entries stand before the first older one of their section.
+    """
+    known = {entry.ref: entry for entry in [*entries, *added]}
+    sections = []
+    for section in old.sections:
+        blocks = []
+        for each in section.blocks:
+            entry = known.get(each.ref or "")
+            as_written = written.get(each.ref or "")
+            if entry is None or issuefile.fingerprint(each) != as_written:
+                blocks.append(each)
+                continue
+            fresh = block(entry, newsletter, summaries[entry.ref])
+            blocks.append(each if issuefile.fingerprint(fresh) == as_written else fresh)
+        sections.append(dataclasses.replace(section, blocks=tuple(blocks)))
+    for entry in reversed(added):
+        sections = _with(sections, entry, block(entry, newsletter, summaries[entry.ref]), newsletter, known)
+    return issuefile.write(dataclasses.replace(old, raw=_ended(old.raw), sections=tuple(map(_closed, sections))))
+
+
+def _with(
+    sections: list[types.Section],
+    entry: types.Claimed,
+    new: types.Block,
+    newsletter: config.Newsletter,
+    known: Mapping[str, types.Claimed],
+) -> list[types.Section]:
+    """The sections with one more entry in its place; a section that is missing is made in the settings' order."""
+    slug = entry.topics[0]
+    order = [topic.slug for topic in newsletter.topic]
+    if all(section.slug != slug for section in sections):
+        place = sum(section.slug in order[: order.index(slug)] for section in sections)
+        made = issuefile.new_section(slug, newsletter.topic_of(slug).title)
+        sections = [*sections[:place], made, *sections[place:]]
+    found = []
+    for section in sections:
+        if section.slug == slug:
+            at = next(
+                (
+                    i
+                    for i, each in enumerate(section.blocks)
+                    if (other := known.get(each.ref or "")) is not None and _when(other) <= _when(entry)
+                ),
+                len(section.blocks),
+            )
+            blocks = (*section.blocks[:at], new, *section.blocks[at:])
+            section = dataclasses.replace(section, blocks=blocks)  # noqa: PLW2901
+        found.append(section)
+    return found
+
+
+def _when(entry: types.Claimed) -> dt.datetime:
+    return entry.published or entry.first_seen
+
+
+def _ended(raw: str) -> str:
+    """Text that ends with an empty line, so that a heading may follow."""
+    if raw.endswith(("\n\n", "\r\n\r\n")):
+        return raw
+    return raw.rstrip("\r\n") + "\n\n"
+
+
+def _closed(section: types.Section) -> types.Section:
+    blocks = tuple(dataclasses.replace(each, raw=_ended(each.raw)) for each in section.blocks)
+    return dataclasses.replace(section, raw=_ended(section.raw), blocks=blocks)
+
+
+def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> types.Block:
+    """An entry as the draft first shows it."""
+    parts = []
+    if entry.authors:
+        parts.append(byline_authors(entry.authors))
+    if entry.published:
+        day = dates.local_day(entry.published, newsletter.timezone, is_date=entry.published_is_date)
+        parts.append(dates.written(day, newsletter.language))
+    if entry.source_name:
+        parts.append(entry.source_name)
+    line = escape_markdown(" · ".join(parts)) if parts else ""
+    return issuefile.new_block(entry.ref, entry.title, entry.url, line, escape_markdown(summary))
+
+
+def byline_authors(authors: Sequence[str]) -> str:
+    """`Liu`, `Liu and Chen`, or `Liu et al.`"""
+    names = [_family(author) for author in authors]
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+
+
+_PARTICLES = frozenset("al bin da de del den der di dos du el la le ten ter van von zu zum zur".split())
+
+
+def _family(author: str) -> str:
+    """The family name of a person ("Ludwig van Beethoven" -> "van Beethoven"); a group's name stays whole."""
+    author = " ".join(author.split())
+    if "," in author:
+        return author.partition(",")[0].strip() or author
+    words = author.split(" ")
+    if len(words) == 1 or re.search(r"(?i)\b(team|group|collaboration|consortium|lab|labs|project|ai)\b", author):
+        return author
+    at = len(words) - 1
+    while at > 1 and words[at - 1].lower() in _PARTICLES:
+        at -= 1
+    return " ".join(words[at:])
+
+
+def escape_markdown(text: str) -> str:
+    """Plain text as Markdown (CommonMark) that reads as that very text; one paragraph."""
+    text = " ".join(text.split())
+    text = re.sub(r"\\(?=[!-/:-@\[-`{-~]|$)", r"\\\\", text)
+    text = re.sub(r"([*`])", r"\\\1", text)
+    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
+    text = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)
+    text = re.sub(r"&(?=#?\w+;)", r"\\&", text)
+    text = re.sub(r"([\[\]])", r"\\\1", text) if re.search(r"\][\[(:]|^\[", text) else text
+    text = re.sub(r"^([#>=~+-])", r"\\\1", text)
+    return re.sub(r"^(\d{1,9})([.)])(?= |$)", r"\1\\\2", text)
+
+
+def issue_of(
+    parsed: types.Draft,
+    newsletter: config.Newsletter,
+    *,
+    period: str,
+    base_url: str,
+    path: str,
+    claims: Mapping[str, types.Claimed] | None,
+) -> types.Issue:
+    """The issue that a draft describes. `claims`: ref -> entry, or None where there is no database to ask.
+
+    Raises `errors.DraftError` for an unknown topic and for an id that this issue has not claimed.
+    """
+    problems = []
+    known = [topic.slug for topic in newsletter.topic]
+    if parsed.newsletter != newsletter.slug:
+        problems.append(
+            (1, f"front matter: newsletter is {parsed.newsletter!r}, but this is {newsletter.slug}'s draft")
+        )
+    if not period.startswith(parsed.date):
+        problems.append((1, f"front matter: date is {parsed.date}, but the file's name says {period}"))
+    sections = []
+    for section in parsed.sections:
+        if section.slug not in known:
+            problems.append((section.line, f"there is no topic {section.slug!r}; there is {', '.join(known)}"))
+        entries = []
+        for each in section.blocks:
+            claim = claims.get(each.ref) if claims is not None and each.ref else None
+            if each.ref and claims is not None and claim is None:
+                problems.append(
+                    (each.line, f"{{#{each.ref}}} is no entry of this issue; take the id away to keep the text")
+                )
+            if not (each.title or each.body.strip()):
+                problems.append((each.line, "this entry says nothing; write a text or take it away"))
+            entries.append(_entry(each, section.slug, claim))
+        more = dict(parsed.more).get(section.slug, 0)
+        sections.append(types.IssueSection(section.slug, section.title, section.text, tuple(entries), more))
+    if problems:
+        raise errors.DraftError(path, sorted(problems))
+    return types.Issue(
+        newsletter=newsletter.slug,
+        period=period,
+        title=newsletter.title,
+        language=newsletter.language,
+        date=dt.date.fromisoformat(parsed.date),
+        number=parsed.number,
+        subject=parsed.subject,
+        preheader=parsed.preheader,
+        intro=parsed.intro,
+        sections=tuple(sections),
+        base_url=base_url,
+        postal_address=newsletter.postal_address,
+    )
+
+
+def _entry(each: types.Block, slug: str, claim: types.Claimed | None) -> types.IssueEntry:
+    # Moved by hand, it belongs to the new section alone.
+    topics = claim.topics if claim is not None and claim.topics[0] == slug else (slug,)
+    published = claim.published if claim is not None else None
+    return types.IssueEntry(each.ref, each.title, each.url, each.byline, each.body, topics, published)

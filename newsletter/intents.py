@@ -1,0 +1,67 @@
+"""What `collect` decides and the store carries out: frozen values between deciding and doing. Standard library only.
+
+lookup (store) -> Known -> decide (collect) -> [New | Same, ...] -> apply (store)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from newsletter import types
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KnownEntry:
+    """An entry that the database holds, as a source looks at it.
+
+    `shown` says whether that source has shown it, `guid` what the source then called it. `own` says whether it was the
+    first to show it: only its edits count, else two sources would overwrite each other in turn.
+    """
+
+    id: int
+    entry: types.FoundEntry
+    shown: bool = False
+    guid: str | None = None
+    own: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Known:
+    """What the database holds of a document: by the source's own guids (only where one names one entry), and by key."""
+
+    guids: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
+    keys: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class New:
+    """An entry that was never seen, under its `key`. `held_why` is the rule that keeps it out, else None."""
+
+    entry: types.FoundEntry
+    key: str
+    held_why: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Same:
+    """A known entry shown again.
+
+    `edit` is what its row shall say from now on, None when nothing changed. `held_why` holds it in newsletters that it
+    has not reached yet; `release` lets it go where an age rule holds it.
+    """
+
+    id: int
+    entry: types.FoundEntry
+    edit: types.FoundEntry | None = None
+    held_why: str | None = None
+    release: bool = False
+
+    @property
+    def changed(self) -> bool:
+        """Does its row need an update?"""
+        return self.edit is not None
+
+
+Intent = New | Same
+HELD_FOR_AGE = "older than "  # every reason of the age rules begins so

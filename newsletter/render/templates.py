@@ -1,0 +1,241 @@
+"""A workspace's templates: found, frozen as text, compiled once, and run in Jinja's sandbox.
+
+`issue.mjml` is the workspace's own file where there is one, else the shipped one; `default:issue.mjml` is always the
+shipped one, so that an own template can extend it. What is undefined is an error, never an empty place. `reader` is
+personal: an edition is rendered once for many, so its fields render as marks and nothing may be done with them. That is
+checked in the syntax tree: a filter that met a mark instead of a name would go wrong for everybody, in silence.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NoReturn
+
+import jinja2
+import jinja2.sandbox
+import markupsafe
+from jinja2 import nodes
+
+from newsletter import errors, types
+from newsletter.render import markdown
+from newsletter.render import text as plain_text
+
+DEFAULT = "default:"
+SUFFIXES = (".mjml", ".txt")
+MAX_CHARS = 200_000  # of one file
+MAX_OUTPUT = 4_000_000
+_FILE = "template:"  # what Python believes the file of a compiled template to be: finds its lines in a traceback
+_MARKS = "|".join(re.escape(types.mark(field)) for field in types.PERSONAL)
+_STRAY = re.compile(f"(?:{_MARKS})|([{types.MARK_OPEN}{types.MARK_CLOSE}])")
+
+
+def _mark(field: str) -> markupsafe.Markup:
+    return markupsafe.Markup(types.mark(field))  # noqa: S704 - two private-use characters and a name of ours
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Reader:
+    """The recipient, as a template sees them: marks that are filled in for each message."""
+
+    email: str = _mark("email")
+    name: str = _mark("name")
+    unsubscribe_url: str = _mark("unsubscribe_url")
+    preferences_url: str = _mark("preferences_url")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Templates:
+    """All template files as text, by name: `parts/entry.mjml`; the shipped ones as `default:parts/entry.mjml`."""
+
+    sources: Mapping[str, str]
+
+    @classmethod
+    def load(cls, folders: tuple[Path, ...]) -> Templates:
+        """Read the templates of `folders`: the workspace's first, the shipped ones last.
+
+        Raises `errors.TemplateError` for a file that is no UTF-8 text or far too long.
+        """
+        *own, shipped = folders
+        sources = {f"{DEFAULT}{name}": source for name, source in _files(shipped)}
+        for folder in own:
+            if folder.resolve() != shipped.resolve():  # in a checkout the workspace is the shipped sample itself
+                for name, source in _files(folder):
+                    sources.setdefault(name, source)
+        return cls(sources)
+
+    def as_dict(self) -> dict[str, str]:
+        """To freeze as JSON; `Templates(d)` thaws."""
+        return dict(self.sources)
+
+    def render(self, name: str, **values: object) -> str:
+        """What the template gives for these values, and `reader`; raises `errors.TemplateError` with name and line."""
+        environment = _environment(tuple(sorted(self.sources.items())), escapes=name.endswith(".mjml"))
+        try:
+            found = environment.get_template(name).render(values, reader=Reader())
+        except jinja2.TemplateSyntaxError as error:
+            raise errors.TemplateError(_plain_name(error.name or name), error.lineno, error.message or "") from None
+        except jinja2.TemplateNotFound as error:
+            where, line = _place(error, name)
+            raise errors.TemplateError(where, line, f"there is no template {error.name!r}") from None
+        except RecursionError as error:
+            where, line = _place(error, name)
+            raise errors.TemplateError(where, line, "includes or extends itself without end") from None
+        except errors.TemplateError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever an editor's template may do wrong is a fault in the template
+            where, line = _place(error, name)
+            raise errors.TemplateError(where, line, str(error) or type(error).__name__) from None
+        _check_output(found, name)
+        return found
+
+
+def _files(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in SUFFIXES and path.is_file():
+            name = path.relative_to(folder).as_posix()
+            yield name, _read(path, name)
+
+
+def _read(path: Path, name: str) -> str:
+    try:
+        source = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise errors.TemplateError(name, None, f"is no UTF-8 text ({error.reason} at octet {error.start})") from None
+    except OSError as error:
+        raise errors.TemplateError(name, None, f"cannot be read: {error.strerror}") from None
+    if len(source) > MAX_CHARS:
+        raise errors.TemplateError(name, None, f"has {len(source):,} characters; {MAX_CHARS:,} are the limit")
+    return source.replace("\r\n", "\n")
+
+
+def _plain_name(name: str) -> str:
+    return name.removeprefix(DEFAULT)
+
+
+def _place(error: BaseException, name: str) -> tuple[str, int | None]:
+    """The innermost template and line that an error came through."""
+    where, line = name, None
+    step = error.__traceback__
+    while step is not None:
+        file = step.tb_frame.f_code.co_filename
+        if file.startswith(_FILE):
+            where, line = file.removeprefix(_FILE), step.tb_lineno
+        step = step.tb_next
+    return _plain_name(where), line
+
+
+def _check_output(found: str, name: str) -> None:
+    if len(found) > MAX_OUTPUT:
+        raise errors.TemplateError(name, None, f"gives {len(found):,} characters; that is no mail")
+    if any(match[1] for match in _STRAY.finditer(found)):
+        raise errors.TemplateError(name, None, "changes a personal field; write it plainly, like {{ reader.email }}")
+
+
+# -- the environment -------------------------------------------------------------------------------------------
+
+
+class _Missing(jinja2.StrictUndefined):
+    """What is not there; says what is."""
+
+    @property
+    def _undefined_message(self) -> str:
+        if self._undefined_hint:
+            return self._undefined_hint
+        name = str(self._undefined_name)
+        fields = getattr(type(self._undefined_obj), "__dataclass_fields__", None)
+        if fields is None:
+            return f"{name!r} is undefined; templates/README.md lists the variables that exist"
+        near = difflib.get_close_matches(name, fields, 1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(fields)}"
+        return f"{type(self._undefined_obj).__name__.lower()} has no {name!r}; {hint}"
+
+
+class _Loader(jinja2.BaseLoader):
+    def __init__(self, sources: Mapping[str, str]) -> None:
+        self._sources = sources
+
+    def get_source(
+        self, environment: jinja2.Environment, template: str
+    ) -> tuple[str, str | None, Callable[[], bool] | None]:
+        name = template if template in self._sources else f"{DEFAULT}{template}"
+        source = self._sources.get(name)
+        if source is None:
+            raise jinja2.TemplateNotFound(template)
+        _check_personal(environment.parse(source, template), _plain_name(template))
+        return source, f"{_FILE}{template}", lambda: True
+
+
+@functools.lru_cache(maxsize=8)
+def _environment(sources: tuple[tuple[str, str], ...], *, escapes: bool) -> jinja2.Environment:
+    """One environment for all that goes into HTML, one for text: what a file escapes follows from what it goes into.
+
+    By the file's name it would not do: Jinja takes for safe what a macro of an imported text file returns.
+    """
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        loader=_Loader(dict(sources)),
+        undefined=_Missing,
+        autoescape=escapes,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters["styled"] = _styled
+    environment.filters["wrap"] = plain_text.wrap
+    environment.globals = {name: environment.globals[name] for name in ("range", "dict", "namespace", "joiner")}
+    return environment
+
+
+def _styled(html: str, styles: Mapping[str, str]) -> markupsafe.Markup:
+    if not isinstance(html, markupsafe.Markup):
+        raise errors.NewsletterError("styled is for the text of an issue: issue.intro, section.text, entry.body")
+    return markupsafe.Markup(markdown.styled(html, styles))  # noqa: S704 - our own HTML, its styles escaped
+
+
+# -- what is personal --------------------------------------------------------------------------------------------
+
+
+def _check_personal(tree: nodes.Template, name: str) -> None:
+    """Raise `errors.TemplateError` unless `reader` stands only as a plain `{{ reader.field }}`."""
+    plain = {id(field.node) for field in _plain_fields(tree, name)}
+    for node in tree.find_all(nodes.Name):
+        if node.name == "reader" and id(node) not in plain:
+            _refuse(name, node.lineno)
+    for imported in tree.find_all(nodes.Import):
+        if imported.target == "reader":
+            _refuse(name, imported.lineno)
+    for names in tree.find_all(nodes.FromImport):
+        if "reader" in map(_alias, names.names):
+            _refuse(name, names.lineno)
+
+
+def _plain_fields(tree: nodes.Node, name: str) -> Iterator[nodes.Getattr]:
+    """The `reader.field`s that are printed as they are, and not into something that may be worked on later."""
+    for child in tree.iter_child_nodes():
+        if isinstance(child, (nodes.Macro, nodes.CallBlock, nodes.FilterBlock, nodes.AssignBlock)):
+            continue
+        if isinstance(child, nodes.Getattr) and isinstance(tree, nodes.Output):
+            if isinstance(child.node, nodes.Name) and child.node.name == "reader":
+                if child.attr not in types.PERSONAL:
+                    known = ", ".join(types.PERSONAL)
+                    raise errors.TemplateError(name, child.lineno, f"reader has no {child.attr!r}; it has {known}")
+                yield child
+        else:
+            yield from _plain_fields(child, name)
+
+
+def _alias(name: str | tuple[str, str]) -> str:
+    return name if isinstance(name, str) else name[1]
+
+
+def _refuse(name: str, line: int) -> NoReturn:
+    raise errors.TemplateError(
+        name,
+        line,
+        "reader is filled in when a message is sent and can only be printed, like {{ reader.email }}: no filter, no "
+        "test, no set, no macro",
+    )

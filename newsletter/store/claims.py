@@ -1,0 +1,327 @@
+"""Which entry goes into which issue. UNIQUE(newsletter, entry) keeps the promise; the clock has no part in it.
+
+An entry waits for a newsletter while it has a topic there and no claim. Composing turns waiting into claims in the
+transaction that makes the issue: a late, early, doubled or crashed run cannot lose or repeat one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlmodel import Session, col, select
+
+from newsletter import types
+from newsletter.store import tables
+from newsletter.types import EntryState
+
+T = TypeVar("T")
+PREFIX = "e-"
+CUT = "cut from "  # begins the reason of what an editor took out of a draft
+CHUNK = 500  # bound parameters a statement
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EntryView:
+    """An entry as a listing shows it; `topics` are `weekly/rl-agents`, `state` is that of the newsletter asked for."""
+
+    id: str
+    key: str
+    title: str | None
+    url: str | None
+    authors: list[str]
+    summary: str
+    published: dt.datetime | None
+    published_is_date: bool
+    first_seen: dt.datetime
+    topics: list[str]
+    state: str
+    issue: str | None
+    sources: list[str]
+    why: str | None
+
+
+def waiting(
+    session: Session, newsletter: str, topics: Sequence[str], cutoff: dt.datetime, names: Mapping[str, str]
+) -> list[types.Claimed]:
+    """What waits for a newsletter and was first seen by the cut-off, as first seen. `names`: source address -> name."""
+    claimed = select(tables.Claim.entry_id).where(tables.Claim.newsletter == newsletter)
+    rows = session.exec(
+        select(tables.Entry)
+        .where(
+            col(tables.Entry.id).in_(
+                select(tables.EntryTopic.entry_id).where(
+                    tables.EntryTopic.newsletter == newsletter, col(tables.EntryTopic.topic).in_(topics)
+                )
+            ),
+            col(tables.Entry.id).not_in(claimed),
+            tables.Entry.first_seen_at <= cutoff,
+        )
+        .order_by(col(tables.Entry.id))
+    ).all()
+    return _claimed(session, rows, newsletter, topics, names)
+
+
+def of_issue(
+    session: Session, issue: tables.Issue, topics: Sequence[str], names: Mapping[str, str], *, cut: bool = True
+) -> dict[str, types.Claimed]:
+    """ref -> entry, of those that an issue has claimed; with `cut`, also of those an editor cut from it."""
+    states = [EntryState.IN_ISSUE, EntryState.DROPPED] if cut else [EntryState.IN_ISSUE]
+    rows = session.exec(
+        select(tables.Entry)
+        .join(tables.Claim, col(tables.Claim.entry_id) == tables.Entry.id)
+        .where(tables.Claim.issue_id == issue.id, col(tables.Claim.state).in_(states))
+        .order_by(col(tables.Entry.id))
+    ).all()
+    return {entry.ref: entry for entry in _claimed(session, rows, issue.newsletter, topics, names)}
+
+
+def held_by(
+    session: Session, issue: tables.Issue, topics: Sequence[str], names: Mapping[str, str]
+) -> list[tuple[types.Claimed, str]]:
+    """What an issue left out for want of room, and why."""
+    rows = session.exec(
+        select(tables.Entry, tables.Claim.why)
+        .join(tables.Claim, col(tables.Claim.entry_id) == tables.Entry.id)
+        .where(tables.Claim.issue_id == issue.id, tables.Claim.state == EntryState.HELD)
+        .order_by(col(tables.Entry.id))
+    ).all()
+    entries = _claimed(session, [entry for entry, _ in rows], issue.newsletter, topics, names)
+    return [(entry, why or "") for entry, (_, why) in zip(entries, rows, strict=True)]
+
+
+def _claimed(
+    session: Session,
+    rows: Sequence[tables.Entry],
+    newsletter: str,
+    topics: Sequence[str],
+    names: Mapping[str, str],
+) -> list[types.Claimed]:
+    ids = [row.id for row in rows if row.id is not None]
+    of_entry: dict[int, set[str]] = {}
+    source: dict[int, str] = {}
+    for part in _chunks(ids):
+        for entry_id, topic in session.exec(
+            select(tables.EntryTopic.entry_id, tables.EntryTopic.topic).where(
+                tables.EntryTopic.newsletter == newsletter, col(tables.EntryTopic.entry_id).in_(part)
+            )
+        ):
+            of_entry.setdefault(entry_id, set()).add(topic)
+        for entry_id, url, title in session.exec(
+            select(tables.EntrySource.entry_id, tables.SourceState.url, tables.SourceState.title)
+            .join(tables.SourceState, col(tables.SourceState.id) == tables.EntrySource.source_id)
+            .where(col(tables.EntrySource.entry_id).in_(part))
+            .order_by(col(tables.EntrySource.id))
+        ):
+            name = names.get(url) or title
+            if name:
+                source.setdefault(entry_id, name)
+    found = []
+    for row in rows:
+        mine = of_entry.get(row.id or 0, set())
+        found.append(
+            types.Claimed(
+                ref=PREFIX + row.ref,
+                title=row.title,
+                url=row.url,
+                authors=tuple(row.authors),
+                summary=row.summary,
+                published=row.published_at,
+                published_is_date=row.published_is_date,
+                first_seen=row.first_seen_at,
+                topics=tuple(t for t in topics if t in mine) or tuple(topics[:1]),
+                source_name=source.get(row.id or 0),
+                categories=tuple(row.categories),
+            )
+        )
+    return found
+
+
+def claim(
+    session: Session,
+    newsletter: str,
+    entries: Iterable[tuple[types.Claimed, EntryState, str | None, str | None]],
+    *,
+    issue: tables.Issue | None,
+    now: dt.datetime,
+) -> None:
+    """Write claims: (entry, state, why, hash of its block)."""
+    found = list(entries)
+    ids: dict[str, int] = {}
+    for part in _chunks([entry.ref.removeprefix(PREFIX) for entry, *_ in found]):
+        pairs = session.exec(select(tables.Entry.ref, tables.Entry.id).where(col(tables.Entry.ref).in_(part)))
+        ids |= {ref: found_id for ref, found_id in pairs if found_id is not None}
+    session.add_all(
+        tables.Claim(
+            newsletter=newsletter,
+            entry_id=ids[entry.ref.removeprefix(PREFIX)],
+            issue_id=issue.id if issue else None,
+            state=state,
+            why=why,
+            at=now,
+            block_hash=block_hash,
+        )
+        for entry, state, why, block_hash in found
+    )
+    session.flush()
+
+
+def hashes(session: Session, issue: tables.Issue) -> dict[str, str | None]:
+    """ref -> hash of its block as we wrote it."""
+    rows = session.exec(
+        select(tables.Entry.ref, tables.Claim.block_hash)
+        .join(tables.Claim, col(tables.Claim.entry_id) == tables.Entry.id)
+        .where(tables.Claim.issue_id == issue.id)
+    )
+    return {PREFIX + ref: found for ref, found in rows}
+
+
+def set_hashes(session: Session, issue: tables.Issue, blocks: Mapping[str, str]) -> None:
+    """Remember how we wrote these blocks."""
+    rows = session.exec(
+        select(tables.Claim, tables.Entry.ref)
+        .join(tables.Entry, col(tables.Claim.entry_id) == tables.Entry.id)
+        .where(tables.Claim.issue_id == issue.id)
+    ).all()
+    for row, ref in rows:
+        if PREFIX + ref in blocks:
+            row.block_hash = blocks[PREFIX + ref]
+
+
+def settle(session: Session, issue: tables.Issue, kept: set[str], now: dt.datetime) -> tuple[int, int]:
+    """At approval: what the draft keeps is in the issue, what it lacks is dropped. Returns (kept, dropped)."""
+    rows = session.exec(
+        select(tables.Claim, tables.Entry.ref)
+        .join(tables.Entry, col(tables.Claim.entry_id) == tables.Entry.id)
+        .where(
+            tables.Claim.issue_id == issue.id, col(tables.Claim.state).in_([EntryState.IN_ISSUE, EntryState.DROPPED])
+        )
+    ).all()
+    counts = [0, 0]
+    for row, ref in rows:
+        stays = PREFIX + ref in kept
+        state = EntryState.IN_ISSUE if stays else EntryState.DROPPED
+        if row.state != state:
+            row.state, row.at = state, now
+            row.why = None if stays else f"{CUT}{issue.newsletter}/{issue.period}"
+        counts[not stays] += 1
+    return counts[0], counts[1]
+
+
+def unsettle(session: Session, issue: tables.Issue, now: dt.datetime) -> None:
+    """At thawing: what the approval dropped is the draft's again."""
+    session.exec(
+        sa.update(tables.Claim)
+        .where(
+            col(tables.Claim.issue_id) == issue.id,
+            col(tables.Claim.state) == EntryState.DROPPED,
+            col(tables.Claim.why).startswith(CUT),
+        )
+        .values(state=EntryState.IN_ISSUE, why=None, at=now)
+    )
+
+
+def give_back(session: Session, issue: tables.Issue) -> int:
+    """At cancelling: every entry of the issue waits again. Returns how many."""
+    done = session.exec(sa.delete(tables.Claim).where(col(tables.Claim.issue_id) == issue.id))
+    return int(done.rowcount)
+
+
+def drop(session: Session, newsletter: str, refs: Sequence[str], why: str, now: dt.datetime) -> tuple[int, list[str]]:
+    """Drop entries that wait or are held. Returns how many, and those that cannot be dropped."""
+    done, refused = 0, []
+    for ref in refs:
+        entry = session.exec(select(tables.Entry).where(tables.Entry.ref == ref.removeprefix(PREFIX))).first()
+        if entry is None or entry.id is None:
+            refused.append(ref)
+            continue
+        row = session.exec(
+            select(tables.Claim).where(tables.Claim.newsletter == newsletter, tables.Claim.entry_id == entry.id)
+        ).first()
+        if row is None:
+            session.add(tables.Claim(newsletter=newsletter, entry_id=entry.id, state="dropped", why=why, at=now))
+        elif row.state == EntryState.HELD:
+            row.state, row.why, row.at = EntryState.DROPPED, why, now
+        elif row.state != EntryState.DROPPED:
+            refused.append(ref)
+            continue
+        done += 1
+    return done, refused
+
+
+def listing(
+    session: Session,
+    *,
+    newsletter: str | None = None,
+    topic: str | None = None,
+    state: str | None = None,
+    ref: str | None = None,
+) -> list[EntryView]:
+    """Entries as the listings show them, newest first."""
+    statement = select(tables.Entry, tables.EntryTopic.newsletter).join(
+        tables.EntryTopic, col(tables.EntryTopic.entry_id) == tables.Entry.id
+    )
+    if newsletter:
+        statement = statement.where(tables.EntryTopic.newsletter == newsletter)
+    if topic:
+        statement = statement.where(tables.EntryTopic.topic == topic)
+    if ref:
+        statement = statement.where(tables.Entry.ref == ref.removeprefix(PREFIX))
+    when = sa.func.coalesce(tables.Entry.published_at, tables.Entry.first_seen_at)
+    rows = session.exec(statement.distinct().order_by(when.desc(), col(tables.Entry.id))).all()
+    ids = list({entry.id for entry, _ in rows if entry.id is not None})
+    topics: dict[int, list[str]] = {}
+    sources: dict[int, list[str]] = {}
+    claims: dict[tuple[int, str], tuple[str, str | None, str | None]] = {}
+    for part in _chunks(ids):
+        for row in session.exec(
+            select(tables.EntryTopic)
+            .where(col(tables.EntryTopic.entry_id).in_(part))
+            .order_by(col(tables.EntryTopic.id))
+        ):
+            topics.setdefault(row.entry_id, []).append(f"{row.newsletter}/{row.topic}")
+        for entry_id, url in session.exec(
+            select(tables.EntrySource.entry_id, tables.SourceState.url)
+            .join(tables.SourceState, col(tables.SourceState.id) == tables.EntrySource.source_id)
+            .where(col(tables.EntrySource.entry_id).in_(part))
+        ):
+            sources.setdefault(entry_id, []).append(url)
+        for claim_row, period in session.exec(
+            select(tables.Claim, tables.Issue.period)
+            .join(tables.Issue, col(tables.Issue.id) == tables.Claim.issue_id, isouter=True)
+            .where(col(tables.Claim.entry_id).in_(part))
+        ):
+            where = f"{claim_row.newsletter}/{period}" if period else None
+            claims[claim_row.entry_id, claim_row.newsletter] = claim_row.state, where, claim_row.why
+    found = []
+    for entry, slug in rows:
+        now_state, issue, why = claims.get((entry.id or 0, slug), (EntryState.WAITING.value, None, None))
+        if state and now_state != state:
+            continue
+        found.append(
+            EntryView(
+                id=PREFIX + entry.ref,
+                key=entry.key,
+                title=entry.title,
+                url=entry.url,
+                authors=list(entry.authors),
+                summary=entry.summary,
+                published=entry.published_at,
+                published_is_date=entry.published_is_date,
+                first_seen=entry.first_seen_at,
+                topics=topics.get(entry.id or 0, []),
+                state=now_state,
+                issue=issue,
+                sources=sources.get(entry.id or 0, []),
+                why=why,
+            )
+        )
+    return found
+
+
+def _chunks(items: Sequence[T]) -> Iterable[Sequence[T]]:
+    for i in range(0, len(items), CHUNK):
+        yield items[i : i + CHUNK]

@@ -1,0 +1,305 @@
+"""Entries in the database: looks up what is known of a document, and carries out what was decided about it.
+
+    lookup(session, source_id, guids, keys) -> Known      (the room `collect` decides)
+    apply(session, intents, ...) -> Saved
+
+Both belong in one transaction: what was looked up must still hold when it is applied.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlmodel import Session, col, select
+
+from newsletter import intents, types
+from newsletter.store import tables
+
+CHUNK = 400  # values in one statement; SQLite once took at most 999
+REF = 8  # hex digits of an entry's short name, while they are enough
+Place = tuple[str, str]  # newsletter, topic
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Saved:
+    """What applying did: entries seen, new ones, known ones whose text changed, and new ones that a rule holds."""
+
+    seen: int = 0
+    new: int = 0
+    changed: int = 0
+    held: int = 0
+
+
+# -- looking up ----------------------------------------------------------------------------------------------------
+
+
+def lookup(session: Session, source_id: int, guids: Sequence[str], keys: Sequence[str]) -> intents.Known:
+    """What is known by these guids of the source (those that name exactly one entry) and by these keys."""
+    named: dict[str, list[int]] = {}
+    for chunk in _chunks(guids):
+        rows = session.exec(
+            select(tables.EntrySource.guid, tables.EntrySource.entry_id).where(
+                tables.EntrySource.source_id == source_id, col(tables.EntrySource.guid).in_(chunk)
+            )
+        )
+        for guid, entry_id in rows:
+            named.setdefault(guid or "", []).append(entry_id)
+    by_guid = {guid: ids[0] for guid, ids in named.items() if len(ids) == 1}
+    rows_by_id: dict[int, tables.Entry] = {}
+    by_key: dict[str, int] = {}
+    for chunk in _chunks(keys):
+        for row in session.exec(select(tables.Entry).where(col(tables.Entry.key).in_(chunk))):
+            rows_by_id[_id(row)] = row
+            by_key[row.key] = _id(row)
+    rows_by_id |= _by_id(session, [i for i in by_guid.values() if i not in rows_by_id])
+    views = _views(session, source_id, rows_by_id)
+    return intents.Known(
+        guids={guid: views[i] for guid, i in by_guid.items()}, keys={key: views[i] for key, i in by_key.items()}
+    )
+
+
+def _views(session: Session, source_id: int, rows: dict[int, tables.Entry]) -> dict[int, intents.KnownEntry]:
+    """Each entry as the source looks at it."""
+    first: dict[int, int] = {}
+    shown: dict[int, str | None] = {}
+    for chunk in _chunks(list(rows)):
+        found = session.exec(
+            select(tables.EntrySource.entry_id, tables.EntrySource.source_id, tables.EntrySource.guid)
+            .where(col(tables.EntrySource.entry_id).in_(chunk))
+            .order_by(col(tables.EntrySource.id))
+        )
+        for entry_id, by, guid in found:
+            first.setdefault(entry_id, by)
+            if by == source_id:
+                shown[entry_id] = guid
+    return {
+        i: intents.KnownEntry(
+            id=i,
+            entry=_found(row),
+            shown=i in shown,
+            guid=shown.get(i),
+            own=first.get(i, source_id) == source_id,
+        )
+        for i, row in rows.items()
+    }
+
+
+def _found(row: tables.Entry) -> types.FoundEntry:
+    return types.FoundEntry(
+        summary=row.summary,
+        title=row.title,
+        url=row.url,
+        authors=tuple(row.authors),
+        published=row.published_at,
+        published_is_date=row.published_is_date,
+        categories=tuple(row.categories),
+    )
+
+
+def _by_id(session: Session, ids: Sequence[int]) -> dict[int, tables.Entry]:
+    return {
+        _id(row): row
+        for chunk in _chunks(ids)
+        for row in session.exec(select(tables.Entry).where(col(tables.Entry.id).in_(chunk)))
+    }
+
+
+def _id(row: tables.Entry) -> int:
+    if row.id is None:
+        raise ValueError("an entry that is not stored yet")
+    return row.id
+
+
+def _chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (values[i : i + CHUNK] for i in range(0, len(values), CHUNK))
+
+
+# -- carrying out --------------------------------------------------------------------------------------------------
+
+
+def apply(
+    session: Session,
+    decided: Sequence[intents.Intent],
+    *,
+    source_id: int,
+    places: Sequence[Place],
+    now: dt.datetime,
+) -> Saved:
+    """Store new entries, take edits in, and let every entry wait for `places`, the topics of this source.
+
+    An entry that an issue has taken is edited only while that issue is a draft. The same again changes nothing.
+    """
+    new = [intent for intent in decided if isinstance(intent, intents.New)]
+    same = [intent for intent in decided if isinstance(intent, intents.Same)]
+    added = _insert(session, new, now)
+    changed = _edit(session, [intent for intent in same if intent.changed], now)
+    ids = [*added, *(intent.id for intent in same)]
+    ordered: list[intents.Intent] = [*new, *same]
+    _show(session, [(i, intent.entry) for i, intent in zip(ids, ordered, strict=True)], source_id, now)
+    reached = _place(session, ids, places)
+    _release(session, [intent.id for intent in same if intent.release], [newsletter for newsletter, _ in places])
+    why = {i: intent.held_why for i, intent in zip(ids, ordered, strict=True)}
+    _hold(session, [(i, newsletter, reason) for i, newsletter in reached if (reason := why[i])], now)
+    return Saved(len(decided), len(new), changed, sum(intent.held_why is not None for intent in new))
+
+
+def _insert(session: Session, new: Sequence[intents.New], now: dt.datetime) -> list[int]:
+    """The new rows' ids, in order."""
+    refs = _refs(session, [intent.key for intent in new])
+    rows = [
+        tables.Entry(
+            key=intent.key,
+            ref=refs[intent.key],
+            title=intent.entry.title,
+            url=intent.entry.url,
+            authors=list(intent.entry.authors),
+            categories=list(intent.entry.categories),
+            summary=intent.entry.summary,
+            published_at=intent.entry.published,
+            published_is_date=intent.entry.published_is_date,
+            first_seen_at=now,
+        )
+        for intent in new
+    ]
+    session.add_all(rows)
+    session.flush()
+    return [_id(row) for row in rows]
+
+
+def _refs(session: Session, keys: Sequence[str]) -> dict[str, str]:
+    """A short name for each key: the beginning of its SHA-256, as long as it takes to be the only one."""
+    digests = {key: hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest() for key in keys}
+    refs: dict[str, str] = {}
+    length = REF
+    while len(refs) < len(digests):
+        wanted = {key: digest[:length] for key, digest in digests.items() if key not in refs}
+        taken = {
+            ref
+            for chunk in _chunks(list(wanted.values()))
+            for ref in session.exec(select(tables.Entry.ref).where(col(tables.Entry.ref).in_(chunk)))
+        } | set(refs.values())
+        for key, ref in wanted.items():
+            if ref not in taken:
+                refs[key] = ref
+                taken.add(ref)
+        length += 1
+    return refs
+
+
+def _edit(session: Session, same: Sequence[intents.Same], now: dt.datetime) -> int:
+    """Update the rows that no issue beyond a draft holds; how many there were."""
+    ids = [intent.id for intent in same]
+    frozen = {
+        entry_id
+        for chunk in _chunks(ids)
+        for entry_id in session.exec(
+            select(tables.Claim.entry_id)
+            .join(tables.Issue, col(tables.Issue.id) == tables.Claim.issue_id)
+            .where(
+                col(tables.Claim.entry_id).in_(chunk),
+                col(tables.Issue.state).not_in([types.IssueState.DRAFT, types.IssueState.CANCELLED]),
+            )
+        )
+    }
+    rows = _by_id(session, [i for i in ids if i not in frozen])
+    for intent in same:
+        row, edit = rows.get(intent.id), intent.edit
+        if row and edit:
+            row.title, row.url, row.summary = edit.title, edit.url, edit.summary
+            row.authors, row.categories = list(edit.authors), list(edit.categories)
+            row.published_at, row.published_is_date = edit.published, edit.published_is_date
+            row.changed_at = now
+            session.add(row)
+    session.flush()
+    return len(rows)
+
+
+def _show(session: Session, shown: Sequence[tuple[int, types.FoundEntry]], source_id: int, now: dt.datetime) -> None:
+    """Note that the source shows these entries, and what it calls them now."""
+    known: dict[int, tables.EntrySource] = {}
+    for chunk in _chunks([i for i, _ in shown]):
+        rows = session.exec(
+            select(tables.EntrySource).where(
+                tables.EntrySource.source_id == source_id, col(tables.EntrySource.entry_id).in_(chunk)
+            )
+        )
+        known |= {row.entry_id: row for row in rows}
+    for i, entry in shown:
+        row = known.get(i)
+        if row is None:
+            session.add(
+                tables.EntrySource(entry_id=i, source_id=source_id, guid=entry.guid, url=entry.url, seen_at=now)
+            )
+        elif (row.guid, row.url) != (entry.guid or row.guid, entry.url or row.url):
+            row.guid, row.url = entry.guid or row.guid, entry.url or row.url
+            session.add(row)
+    session.flush()
+
+
+def _place(session: Session, ids: Sequence[int], places: Sequence[Place]) -> list[tuple[int, str]]:
+    """Add the topics that are missing; which newsletters each entry reaches for the first time."""
+    had: set[tuple[int, str, str]] = set()
+    for chunk in _chunks(ids):
+        rows = session.exec(
+            select(tables.EntryTopic.entry_id, tables.EntryTopic.newsletter, tables.EntryTopic.topic).where(
+                col(tables.EntryTopic.entry_id).in_(chunk)
+            )
+        )
+        had |= set(rows)
+    missing = [
+        (i, newsletter, topic)
+        for i in ids
+        for newsletter, topic in dict.fromkeys(places)
+        if (i, newsletter, topic) not in had
+    ]
+    _insert_rows(
+        session,
+        tables.EntryTopic,
+        [{"entry_id": i, "newsletter": newsletter, "topic": topic} for i, newsletter, topic in missing],
+    )
+    reached_before = {(i, newsletter) for i, newsletter, _ in had}
+    return list(dict.fromkeys((i, newsletter) for i, newsletter, _ in missing if (i, newsletter) not in reached_before))
+
+
+def _release(session: Session, ids: Sequence[int], newsletters: Sequence[str]) -> None:
+    """Let entries wait again that an age rule holds."""
+    for chunk in _chunks(ids):
+        session.execute(
+            sa.delete(tables.Claim).where(
+                col(tables.Claim.entry_id).in_(chunk),
+                col(tables.Claim.newsletter).in_(set(newsletters)),
+                col(tables.Claim.state) == types.EntryState.HELD,
+                col(tables.Claim.issue_id).is_(None),
+                col(tables.Claim.why).startswith(intents.HELD_FOR_AGE, autoescape=True),
+            )
+        )
+
+
+def _hold(session: Session, held: Sequence[tuple[int, str, str]], now: dt.datetime) -> None:
+    """Keep entries out of newsletters, with the reason, unless something was decided there already."""
+    claimed = {
+        (entry_id, newsletter)
+        for chunk in _chunks([i for i, _, _ in held])
+        for entry_id, newsletter in session.exec(
+            select(tables.Claim.entry_id, tables.Claim.newsletter).where(col(tables.Claim.entry_id).in_(chunk))
+        )
+    }
+    rows = [
+        {"newsletter": newsletter, "entry_id": i, "state": types.EntryState.HELD.value, "why": why, "at": now}
+        for i, newsletter, why in held
+        if (i, newsletter) not in claimed
+    ]
+    _insert_rows(session, tables.Claim, rows)
+
+
+def _insert_rows(session: Session, table: type[tables.Table], rows: Iterable[dict[str, object]]) -> None:
+    values = list(rows)
+    if values:
+        session.execute(sa.insert(table), values)

@@ -1,0 +1,658 @@
+"""The ledger: who is to get an issue, who got it, who did not, and why.
+
+    plan      one transaction: the audience -> delivery rows, dealt into batches
+    lease     a batch belongs to one owner at a time; every later change proves that it still does
+    begin     `sending` is committed before the first octet of a body, and re-checks the person
+    finish    what the server said
+    reclaim   rows left in `sending` by a dead owner are in doubt
+    deal      what has waited its time goes into new batches
+
+Columns in, columns out: no object a recipient.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlmodel import Session, select
+
+from newsletter import types
+from newsletter.store import tables
+from newsletter.types import DeliveryState
+
+BATCH = 500
+LEASE = dt.timedelta(seconds=60)
+
+D = tables.Delivery.__table__  # type: ignore[attr-defined]
+B = tables.Batch.__table__  # type: ignore[attr-defined]
+S = tables.Subscriber.__table__  # type: ignore[attr-defined]
+SUB = tables.Subscription.__table__  # type: ignore[attr-defined]
+SUP = tables.Suppression.__table__  # type: ignore[attr-defined]
+ISSUE = tables.Issue.__table__  # type: ignore[attr-defined]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Row:
+    """A delivery to be made, with the person as they are now."""
+
+    id: int
+    subscriber_id: int
+    edition_id: int
+    state: str
+    attempts: int
+    first_at: dt.datetime | None
+    sending_at: dt.datetime | None
+    message_id: str | None
+    rcpt_name: str | None
+    token_key: int | None
+    email: str
+    name: str
+    token_version: int
+
+    @property
+    def in_doubt(self) -> bool:
+        """Must a copy be the same octets as the first?"""
+        return self.state == DeliveryState.IN_DOUBT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Begin:
+    """The intent to hand a body over now."""
+
+    row: Row
+    batch: int
+    edition_id: int
+    topics: tuple[str, ...]
+    sending_at: dt.datetime
+    message_id: str
+    rcpt_name: str
+    token_key: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Begun:
+    """The answer: `go`, or not: `lost` (somebody else has the batch), `left`, or `topics`: those that are left."""
+
+    go: bool
+    lost: bool = False
+    topics: tuple[str, ...] | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Finish:
+    """What became of an attempt: the new state and what to remember."""
+
+    row: Row
+    batch: int
+    state: DeliveryState
+    outcome: types.Outcome
+    at: dt.datetime
+    next_at: dt.datetime | None
+    bounced: bool
+    message_id: str
+    began: bool  # `sending` was committed
+
+
+# -- the plan ------------------------------------------------------------------------------------------------------
+
+
+def _audience(newsletter: str, topics: Sequence[str]) -> sa.Subquery:
+    """(subscriber_id, mask): active, not suppressed people with at least one of these topics; bit i is topic i."""
+    bits = sa.case({topic: 1 << i for i, topic in enumerate(topics)}, value=SUB.c.topic, else_=0)
+    return (
+        sa.select(SUB.c.subscriber_id, sa.func.sum(bits).label("mask"))
+        .join(S, S.c.id == SUB.c.subscriber_id)
+        .where(
+            SUB.c.newsletter == newsletter,
+            SUB.c.topic.in_(topics),
+            SUB.c.until.is_(None),
+            S.c.state == types.SubscriberState.ACTIVE.value,
+            ~_suppressed(newsletter),
+        )
+        .group_by(SUB.c.subscriber_id)
+        .subquery()
+    )
+
+
+def _suppressed(newsletter: str) -> sa.Exists:
+    return sa.exists().where(SUP.c.address == S.c.email_norm, SUP.c.newsletter.in_(("", newsletter)))
+
+
+def audience(session: Session, newsletter: str, topics: Sequence[str]) -> dict[tuple[str, ...], int]:
+    """Set of topics -> how many people get that edition."""
+    if not topics:
+        return {}
+    who = _audience(newsletter, topics)
+    rows = session.execute(sa.select(who.c.mask, sa.func.count()).group_by(who.c.mask))
+    return {_topics(mask, topics): count for mask, count in rows}
+
+
+def _topics(mask: int, topics: Sequence[str]) -> tuple[str, ...]:
+    return tuple(topic for i, topic in enumerate(topics) if mask & 1 << i)
+
+
+def plan(
+    session: Session,
+    issue_id: int,
+    newsletter: str,
+    topics: Sequence[str],
+    editions: Mapping[tuple[str, ...], int],
+    *,
+    size: int = BATCH,
+) -> int:
+    """Make a delivery for everybody in the audience, dealt into batches by edition. Returns how many.
+
+    `editions`: set of topics -> edition row; every set in the audience must be there.
+    """
+    if not topics:
+        return 0
+    who = _audience(newsletter, topics)
+    masks = {sum(1 << topics.index(topic) for topic in wanted): found for wanted, found in editions.items()}
+    edition = sa.case(masks, value=who.c.mask)
+    number = sa.func.row_number().over(order_by=(edition, who.c.subscriber_id))
+    chosen = sa.select(
+        sa.literal(issue_id),
+        who.c.subscriber_id,
+        edition,
+        sa.literal("queued"),
+        sa.literal(0),
+        (number - 1) // size + 1,
+    )
+    names = ["issue_id", "subscriber_id", "edition_id", "state", "attempts", "batch"]
+    session.execute(D.insert().from_select(names, chosen))
+    dealt = sa.select(D.c.issue_id, D.c.batch, sa.literal("open")).where(D.c.issue_id == issue_id).distinct()
+    session.execute(B.insert().from_select(["issue_id", "k", "state"], dealt))
+    return audience_size(session, issue_id)
+
+
+def audience_size(session: Session, issue_id: int) -> int:
+    """How many deliveries an issue has."""
+    return int(session.execute(sa.select(sa.func.count()).where(D.c.issue_id == issue_id)).scalar_one())
+
+
+def _changed(result: sa.Result[Any]) -> int:
+    """How many rows an UPDATE changed."""
+    return int(result.rowcount)  # type: ignore[attr-defined]  # a CursorResult, which execute() does not say
+
+
+# -- counting ------------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standing:
+    """How far an issue is. `counts` has every state; `in_doubt` names the people."""
+
+    counts: dict[str, int]
+    in_doubt: list[str]
+
+    @property
+    def audience(self) -> int:
+        """All of them."""
+        return sum(self.counts.values())
+
+    @property
+    def finished(self) -> bool:
+        """Is every row in a final state?"""
+        return all(not n for state, n in self.counts.items() if DeliveryState(state) not in types.FINAL)
+
+
+def standing(session: Session, issue_id: int, is_dead: Callable[[str], bool]) -> Standing:
+    """Count the rows. What a dead owner left in `sending` is in doubt, also before anyone resumes."""
+    counts = {state.value: 0 for state in DeliveryState}
+    rows = session.execute(sa.select(D.c.state, sa.func.count()).where(D.c.issue_id == issue_id).group_by(D.c.state))
+    counts.update(tuple(row) for row in rows)
+    doubtful: list[str] = []
+    dead: dict[str | None, bool] = {}
+    named = (
+        sa.select(S.c.email, D.c.state, B.c.lease_owner)
+        .select_from(D)
+        .join(S, S.c.id == D.c.subscriber_id)
+        .outerjoin(B, sa.and_(B.c.issue_id == D.c.issue_id, B.c.k == D.c.batch))
+        .where(D.c.issue_id == issue_id, D.c.state.in_(("sending", "in_doubt")))
+        .order_by(D.c.id)
+    )
+    for email, state, owner in session.execute(named):
+        if state == DeliveryState.SENDING:
+            if owner not in dead:
+                dead[owner] = owner is None or is_dead(owner)
+            if not dead[owner]:
+                continue
+            counts["sending"] -= 1
+            counts["in_doubt"] += 1
+        doubtful.append(email)
+    return Standing(counts, doubtful)
+
+
+def unfinished(session: Session, issue_id: int) -> bool:
+    """Is a row left that is not final?"""
+    final = [state.value for state in types.FINAL]
+    found = session.execute(sa.select(D.c.id).where(D.c.issue_id == issue_id, D.c.state.not_in(final)).limit(1))
+    return found.first() is not None
+
+
+def next_due(session: Session, issue_id: int) -> dt.datetime | None:
+    """When the next waiting row is due."""
+    waiting = D.c.state.in_(("deferred", "in_doubt"))
+    found: dt.datetime | None = session.execute(
+        sa.select(sa.func.min(D.c.next_at).label("next_at")).where(
+            D.c.issue_id == issue_id, waiting, D.c.batch.is_(None)
+        )
+    ).scalar()
+    return found
+
+
+# -- batches -------------------------------------------------------------------------------------------------------
+
+
+def reclaim(session: Session, issue_id: int, is_dead: Callable[[str], bool], *, resend: bool, now: dt.datetime) -> int:
+    """Free the batches of dead owners; what they left in `sending` is in doubt. Returns how many are."""
+    owners = session.execute(
+        sa.select(B.c.lease_owner)
+        .where(B.c.issue_id == issue_id, B.c.state == "open", B.c.lease_owner.is_not(None))
+        .distinct()
+    ).scalars()
+    total = 0
+    for owner in [owner for owner in owners if is_dead(owner)]:
+        mine = sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner == owner)
+        done = session.execute(
+            D.update()
+            .where(D.c.issue_id == issue_id, D.c.batch.in_(mine), D.c.state == "sending")
+            .values(state="in_doubt", batch=None, next_at=now if resend else None)
+        )
+        total += _changed(done)
+        session.execute(
+            B.update()
+            .where(B.c.issue_id == issue_id, B.c.lease_owner == owner)
+            .values(lease_owner=None, lease_until=None)
+        )
+    return total
+
+
+def deal(session: Session, issue_id: int, now: dt.datetime, *, size: int = BATCH) -> int:
+    """Put what is due again into new batches, those in doubt first. Returns how many rows."""
+    due = session.execute(
+        sa.select(D.c.id)
+        .where(
+            D.c.issue_id == issue_id,
+            D.c.batch.is_(None),
+            D.c.state.in_(("in_doubt", "deferred")),
+            D.c.next_at <= now,
+        )
+        .order_by(D.c.state.desc(), D.c.id)
+    ).scalars()
+    ids = list(due)
+    last = int(session.execute(sa.select(sa.func.max(B.c.k)).where(B.c.issue_id == issue_id)).scalar() or 0)
+    for i in range(0, len(ids), size):
+        last += 1
+        session.execute(B.insert().values(issue_id=issue_id, k=last, state="open"))
+        session.execute(
+            D.update()
+            .where(D.c.id.in_(ids[i : i + size]))
+            .values(batch=last, state=sa.case((D.c.state == "deferred", "queued"), else_=D.c.state))
+        )
+    return len(ids)
+
+
+def lease(session: Session, issue_id: int, owner: str, now: dt.datetime) -> int | None:
+    """Take a free batch, the newest first: those in doubt come before everybody else. None when there is none."""
+    k = session.execute(
+        sa.select(B.c.k)
+        .where(B.c.issue_id == issue_id, B.c.state == "open", B.c.lease_owner.is_(None))
+        .order_by(B.c.k.desc())
+        .limit(1)
+    ).scalar()
+    if k is None:
+        return None
+    session.execute(
+        B.update().where(B.c.issue_id == issue_id, B.c.k == k).values(lease_owner=owner, lease_until=now + LEASE)
+    )
+    return int(k)
+
+
+def load(session: Session, issue_id: int, k: int) -> list[Row]:
+    """The deliveries of a batch that are still to be made."""
+    rows = session.execute(
+        sa.select(
+            D.c.id,
+            D.c.subscriber_id,
+            D.c.edition_id,
+            D.c.state,
+            D.c.attempts,
+            D.c.first_at,
+            D.c.sending_at,
+            D.c.message_id,
+            D.c.rcpt_name,
+            D.c.token_key,
+            S.c.email,
+            S.c.name,
+            S.c.token_version,
+        )
+        .join(S, S.c.id == D.c.subscriber_id)
+        .where(D.c.issue_id == issue_id, D.c.batch == k, D.c.state.in_(("queued", "in_doubt")))
+        .order_by(D.c.id)
+    )
+    return [Row(*row) for row in rows]
+
+
+def release(session: Session, issue_id: int, owner: str, *, only_done: bool = False) -> None:
+    """Give this owner's batches back; those without an open row are done. With `only_done`, only those."""
+    for k in session.execute(
+        sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner == owner, B.c.state == "open")
+    ).scalars():
+        open_row = session.execute(
+            sa.select(D.c.id)
+            .where(D.c.issue_id == issue_id, D.c.batch == k, D.c.state.in_(("queued", "sending", "in_doubt")))
+            .limit(1)
+        ).first()
+        if open_row and only_done:
+            continue
+        session.execute(
+            B.update()
+            .where(B.c.issue_id == issue_id, B.c.k == k, B.c.lease_owner == owner)
+            .values(state="open" if open_row else "done", lease_owner=None, lease_until=None)
+        )
+
+
+# -- one delivery --------------------------------------------------------------------------------------------------
+
+
+def begin(session: Session, issue_id: int, newsletter: str, owner: str, intents: Sequence[Begin]) -> list[Begun]:
+    """Commit to handing these bodies over; the lease, the issue's state and each person are checked once more."""
+    held = session.execute(sa.select(ISSUE.c.state).where(ISSUE.c.id == issue_id)).scalar_one() != "sending"
+    leased = set(
+        session.execute(
+            sa.select(B.c.k).where(
+                B.c.issue_id == issue_id, B.c.lease_owner == owner, B.c.k.in_({intent.batch for intent in intents})
+            )
+        ).scalars()
+    )
+    ids = [intent.row.id for intent in intents]
+    facts = {
+        row.id: row
+        for row in session.execute(
+            sa.select(D.c.id, D.c.state, S.c.state.label("person"), _suppressed(newsletter).label("suppressed"))
+            .join(S, S.c.id == D.c.subscriber_id)
+            .where(D.c.id.in_(ids))
+        )
+    }
+    picked: dict[int, set[str]] = {}
+    for subscriber, topic in session.execute(
+        sa.select(SUB.c.subscriber_id, SUB.c.topic).where(
+            SUB.c.subscriber_id.in_([intent.row.subscriber_id for intent in intents]),
+            SUB.c.newsletter == newsletter,
+            SUB.c.until.is_(None),
+        )
+    ):
+        picked.setdefault(subscriber, set()).add(topic)
+    answers = []
+    updates: list[dict[str, Any]] = []
+    skipped: list[int] = []
+    for intent in intents:
+        fact = facts.get(intent.row.id)
+        if held or intent.batch not in leased or fact is None or fact.state != intent.row.state:
+            answers.append(Begun(go=False, lost=True))
+            continue
+        left = tuple(topic for topic in intent.topics if topic in picked.get(intent.row.subscriber_id, ()))
+        if fact.person != types.SubscriberState.ACTIVE or fact.suppressed or not left:
+            skipped.append(intent.row.id)
+            answers.append(Begun(go=False))
+        elif left != intent.topics and not intent.row.in_doubt:
+            answers.append(Begun(go=False, topics=left))
+        else:
+            updates.append(
+                {
+                    "b_id": intent.row.id,
+                    "b_edition": intent.edition_id,
+                    "b_sending_at": intent.sending_at,
+                    "b_first_at": intent.row.first_at or intent.sending_at,
+                    "b_message_id": intent.message_id,
+                    "b_rcpt_name": intent.rcpt_name,
+                    "b_token_key": intent.token_key,
+                    "b_attempts": intent.row.attempts + 1,
+                }
+            )
+            answers.append(Begun(go=True))
+    if updates:
+        session.connection().execute(_BEGIN, updates)
+    if skipped:
+        session.execute(
+            D.update()
+            .where(D.c.id.in_(skipped))
+            .values(state="skipped", reply="left, or was suppressed, after the plan", done_at=sa.bindparam("skip_at")),
+            {"skip_at": intents[0].sending_at},
+        )
+    return answers
+
+
+_BEGIN = (
+    D.update()
+    .where(D.c.id == sa.bindparam("b_id"))
+    .values(
+        state="sending",
+        edition_id=sa.bindparam("b_edition"),
+        sending_at=sa.bindparam("b_sending_at"),
+        first_at=sa.bindparam("b_first_at"),
+        message_id=sa.bindparam("b_message_id"),
+        rcpt_name=sa.bindparam("b_rcpt_name"),
+        token_key=sa.bindparam("b_token_key"),
+        attempts=sa.bindparam("b_attempts"),
+        next_at=None,
+    )
+)
+
+_FINISH = (
+    D.update()
+    .where(D.c.id == sa.bindparam("b_id"), D.c.state == sa.bindparam("b_from"), D.c.batch == sa.bindparam("b_batch"))
+    .values(
+        state=sa.bindparam("b_state"),
+        batch=sa.bindparam("b_to_batch"),
+        attempts=sa.bindparam("b_attempts"),
+        first_at=sa.bindparam("b_first_at"),
+        next_at=sa.bindparam("b_next_at"),
+        done_at=sa.bindparam("b_done_at"),
+        smtp_code=sa.bindparam("b_code"),
+        enhanced_code=sa.bindparam("b_enhanced"),
+        reply=sa.bindparam("b_reply"),
+        message_id=sa.bindparam("b_message_id"),
+    )
+)
+
+
+def finish(session: Session, intents: Iterable[Finish]) -> None:
+    """Record what became of attempts. A row that is not as we left it is somebody else's and stays so."""
+    rows = list(intents)
+    session.connection().execute(
+        _FINISH,
+        [
+            {
+                "b_id": each.row.id,
+                "b_from": DeliveryState.SENDING.value if each.began else each.row.state,
+                "b_batch": each.batch,
+                "b_state": each.state.value,
+                "b_to_batch": each.batch if each.state in types.FINAL else None,
+                "b_attempts": each.row.attempts + 1,
+                "b_first_at": each.row.first_at or each.at,
+                "b_next_at": each.next_at,
+                "b_done_at": each.at if each.state in types.FINAL else None,
+                "b_code": each.outcome.code or None,
+                "b_enhanced": each.outcome.enhanced or None,
+                "b_reply": each.outcome.reply or None,
+                "b_message_id": each.message_id,
+            }
+            for each in rows
+        ],
+    )
+    for each in rows:
+        if each.bounced:
+            _bounce(session, each)
+
+
+def _bounce(session: Session, each: Finish) -> None:
+    """The address does not exist: never mail it again, and keep the server's word for it."""
+    person = session.get(tables.Subscriber, each.row.subscriber_id)
+    if person is None:
+        return
+    person.state, person.changed_at = types.SubscriberState.BOUNCED.value, each.at
+    known = session.exec(
+        select(tables.Suppression).where(
+            tables.Suppression.address == person.email_norm, tables.Suppression.newsletter == ""
+        )
+    ).first()
+    if known is None:
+        reason = f"bounced: {each.outcome.code} {each.outcome.enhanced}".strip()
+        session.add(tables.Suppression(address=person.email_norm, reason=reason, since=each.at))
+    session.add(
+        tables.Feedback(
+            fingerprint=f"smtp:{each.row.id}:{each.row.attempts + 1}",
+            subscriber_id=person.id,
+            delivery_id=each.row.id,
+            kind="bounce",
+            permanent=True,
+            status=each.outcome.enhanced,
+            action="bounced",
+            at=each.at,
+            raw=each.outcome.reply,
+        )
+    )
+
+
+def forget(session: Session, issue_id: int) -> None:
+    """Take a plan back; the caller has seen that nothing of it went out."""
+    session.execute(D.delete().where(D.c.issue_id == issue_id))
+    session.execute(B.delete().where(B.c.issue_id == issue_id))
+
+
+# -- by hand -------------------------------------------------------------------------------------------------------
+
+
+def retry(session: Session, issue_id: int, state: DeliveryState, now: dt.datetime) -> int:
+    """Let failed or doubtful deliveries go out again now. Returns how many.
+
+    A failed one begins anew (with a new Date); a doubtful one stays in doubt: same octets, same Message-ID.
+    """
+    values: dict[str, Any] = {"batch": None, "next_at": now}
+    if state is DeliveryState.FAILED:
+        values |= {"state": "deferred", "attempts": 0, "first_at": None, "done_at": None}
+    done = session.execute(D.update().where(D.c.issue_id == issue_id, D.c.state == state.value).values(**values))
+    return _changed(done)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeliveryView:
+    """A delivery as the listing shows it; `reason` says why it is not sent."""
+
+    email: str
+    state: str
+    attempts: int
+    code: int | None
+    reason: str | None
+    message_id: str | None
+    at: dt.datetime | None
+    next_at: dt.datetime | None
+
+
+def listing(session: Session, issue_id: int, is_dead: Callable[[str], bool], state: str | None) -> list[DeliveryView]:
+    """Who got it, who did not, and why."""
+    rows = session.execute(
+        sa.select(
+            S.c.email,
+            D.c.state,
+            D.c.attempts,
+            D.c.smtp_code,
+            D.c.reply,
+            D.c.message_id,
+            D.c.done_at,
+            D.c.sending_at,
+            D.c.next_at,
+            B.c.lease_owner,
+        )
+        .select_from(D)
+        .join(S, S.c.id == D.c.subscriber_id)
+        .outerjoin(B, sa.and_(B.c.issue_id == D.c.issue_id, B.c.k == D.c.batch))
+        .where(D.c.issue_id == issue_id)
+        .order_by(D.c.id)
+    )
+    found = []
+    dead: dict[str | None, bool] = {None: True}
+    for email, stored, attempts, code, reply, message_id, done_at, sending_at, next_at, owner in rows:
+        shown = stored
+        if stored == DeliveryState.SENDING:
+            if owner not in dead:
+                dead[owner] = is_dead(owner)
+            shown = DeliveryState.IN_DOUBT.value if dead[owner] else stored
+        if state is None or shown == state:
+            why = None if shown == DeliveryState.SENT else reply
+            found.append(DeliveryView(email, shown, attempts, code, why, message_id, done_at or sending_at, next_at))
+    return found
+
+
+# -- one person ----------------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Person:
+    """A subscriber as a message needs them; `topics` are those they have now."""
+
+    id: int
+    email: str
+    name: str
+    token_version: int
+    topics: frozenset[str]
+
+
+def person(session: Session, email_norm: str, newsletter: str) -> Person | None:
+    """The subscriber at an address."""
+    found = session.execute(
+        sa.select(S.c.id, S.c.email, S.c.name, S.c.token_version).where(S.c.email_norm == email_norm)
+    ).first()
+    if found is None:
+        return None
+    picked = session.execute(
+        sa.select(SUB.c.topic).where(
+            SUB.c.subscriber_id == found.id, SUB.c.newsletter == newsletter, SUB.c.until.is_(None)
+        )
+    ).scalars()
+    return Person(found.id, found.email, found.name, found.token_version, frozenset(picked))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Made:
+    """What a delivery's message was made from."""
+
+    edition_id: int
+    sending_at: dt.datetime | None
+    rcpt_name: str | None
+    token_key: int | None
+    message_id: str | None
+
+
+def made(session: Session, issue_id: int, subscriber_id: int) -> Made | None:
+    """The message that a subscriber got of an issue, or None when no delivery is planned."""
+    found = session.execute(
+        sa.select(D.c.edition_id, D.c.sending_at, D.c.rcpt_name, D.c.token_key, D.c.message_id).where(
+            D.c.issue_id == issue_id, D.c.subscriber_id == subscriber_id
+        )
+    ).first()
+    return None if found is None else Made(*found)
+
+
+# -- pace ----------------------------------------------------------------------------------------------------------
+
+
+def paces(session: Session) -> dict[str, float]:
+    """Bucket -> when its next message may go, in seconds since 1970."""
+    return {row.bucket: row.next_at for row in session.exec(select(tables.Pace))}
+
+
+def save_paces(session: Session, buckets: Mapping[str, float]) -> None:
+    """Remember them across a restart."""
+    for bucket, next_at in buckets.items():
+        row = session.get(tables.Pace, bucket)
+        if row is None:
+            session.add(tables.Pace(bucket=bucket, next_at=next_at))
+        else:
+            row.next_at = max(row.next_at, next_at)
