@@ -6,8 +6,8 @@ A token is deterministic (a resumed send must give the same bytes), short enough
     base32( key id: 1 | purpose: 1 | subscriber: varint | issue: varint | HMAC-SHA256 cut to 128 bits )
 
 The key id is the first octet of the key's hash: old keys go on verifying, so leaving outlives a rotation. A version
-(the subscriber's `token_version`) may enter the MAC without standing in the token: raising it makes old preference links
-invalid; it never enters an unsubscribe token.
+(the subscriber's `token_version`) may enter the MAC without standing in the token: raising it makes old preference
+links invalid; it never enters an unsubscribe token.
 """
 
 from __future__ import annotations

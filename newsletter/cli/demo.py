@@ -118,12 +118,14 @@ def _make_workspace(folder: Path, settings: str) -> None:
 
 def _rehearse(folder: Path, count: int, tell: Tell) -> dict[str, Any]:
     """Every verb at its hour; returns what each of them reported, as its `--json` would."""
+    from newsletter.app import reports
+
     report: dict[str, Any] = {"workspace": str(folder)}
     with _at(folder, sample.COLLECT) as app:
         people = folder / PEOPLE
         people.write_text(sample.subscribers(count), "utf-8")
         with _busy("Importing subscribers"):
-            report["import"] = app.import_subscribers(people, state="active").as_json()
+            report["import"] = reports.plain(app.import_subscribers(people, state="active"))
         tell("people", f"{report['import']['added']:,} imported from {people}")
         with _busy("Collecting") as show:
             report["collect"] = app.collect(progress=show).as_json()

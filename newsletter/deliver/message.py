@@ -211,7 +211,7 @@ def build(encoded: Encoded, recipient: types.Recipient, *, message_token: str, a
             continue
         if segment not in values:
             text = links[segment[0]]
-            values[segment] = quoted.value(html.escape(text) if segment[1] else text)
+            values[segment] = quoted.value(_escaped(text) if segment[1] else text)
         parts.append(values[segment])
     body = b"".join(parts)
     head = [
@@ -248,8 +248,13 @@ def personal_links(letterhead: Letterhead, recipient: types.Recipient) -> dict[s
 def filled(edition: types.Edition, letterhead: Letterhead, recipient: types.Recipient) -> tuple[str, str]:
     """(HTML, text) of an edition with the marks filled in: what `build` sends, before encoding."""
     links = personal_links(letterhead, recipient)
-    page = _MARK.sub(lambda found: html.escape(links[found[1]]), edition.html)
+    page = _MARK.sub(lambda found: _escaped(links[found[1]]), edition.html)
     return page, _MARK.sub(lambda found: links[found[1]], edition.text)
+
+
+def _escaped(text: str) -> str:
+    """For a text and for an attribute in double quotes, which are the only ones that MJML writes."""
+    return html.escape(text, quote=False).replace('"', "&quot;")
 
 
 def _mailto(letterhead: Letterhead, recipient: types.Recipient) -> str:

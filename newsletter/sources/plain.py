@@ -107,7 +107,7 @@ def is_one_link(markup: str) -> bool:
 def address(link: str, base: str = "") -> str | None:
     """An absolute http(s) address without anything that could break out of where it will stand; else None."""
     link = re.sub(r"[\t\r\n]", "", clean(link)).strip()
-    if not link.rstrip("/") or link.rstrip("/").endswith(":"):  # nothing, or a scheme with nothing behind it
+    if not link or re.fullmatch(r"[A-Za-z][\w+.-]*:/*", link):  # nothing, or a scheme with nothing behind it
         return None
     try:
         parts = urllib.parse.urlsplit(urllib.parse.urljoin(base, link))

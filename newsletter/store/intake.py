@@ -227,7 +227,7 @@ def subscriptions(session: Session, ids: Sequence[int]) -> dict[int, dict[Place,
     found: dict[int, dict[Place, bool]] = {number: {} for number in ids}
     c = _subscription.c
     chosen = sa.select(c.subscriber_id, c.newsletter, c.topic, c.until.is_(None)).where(c.subscriber_id.in_(ids))
-    for number, newsletter, topic, current in session.execute(chosen.order_by(c.id)) if ids else ():
+    for number, newsletter, topic, current in session.execute(chosen.order_by(c.newsletter, c.topic)) if ids else ():
         found[number][newsletter, topic] = bool(current)
     return found
 
@@ -262,8 +262,13 @@ def end(session: Session, places: Sequence[tuple[int, Place]], now: dt.datetime)
 def insert(session: Session, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows; one that is there already stays as it is."""
     if rows:
-        dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-        session.execute(dialect.insert(table).on_conflict_do_nothing(), list(rows))
+        session.execute(_insert(session, table), list(rows))
+
+
+def _insert(session: Session, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    if session.get_bind().dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()
 
 
 def _on_file(session: Session, rows: Sequence[subscriberfile.Row]) -> dict[str, Person]:
@@ -296,10 +301,10 @@ def _write(session: Session, people: Iterable[Person], *, now: dt.datetime, how:
             for letter in person.forbidden
         ],
     )
-    insert(session, _subscription, [_begun(person, place, now, how) for person in people for place in person.begun])
+    _write_begun(session, people, now, how)
     over = [(person, place) for person in people for place in person.ended]
     if over:
-        insert(session, _subscription, [_begun(person, place, now, how, until=now) for person, place in over])
+        insert(session, _subscription, [_ended(person, place, now, how) for person, place in over])
         end(session, [(person.id, place) for person, place in over if person.id], now)
     _write_changes(session, people, now)
     insert(session, _consent, [proof for person in people for proof in _proofs(person, now, how)])
@@ -354,15 +359,31 @@ def _write_changes(session: Session, people: Sequence[Person], now: dt.datetime)
             )
 
 
-def _begun(
-    person: Person, place: Place, now: dt.datetime, how: str, until: dt.datetime | None = None
-) -> dict[str, Any]:
+def _write_begun(session: Session, people: Sequence[Person], now: dt.datetime, how: str) -> None:
+    """Subscriptions and their proofs, by INSERT .. SELECT: the same for everybody who begins a topic."""
+    groups: dict[tuple[Place, bool], list[int]] = {}
+    for person in people:
+        for place in person.begun:
+            groups.setdefault((place, person.is_new), []).append(person.id or 0)
+    c = _subscriber.c
+    at = sa.literal(now, _consent.c.at.type)
+    for ((newsletter, topic), is_new), ids in groups.items():
+        since = c.created_at if is_new else at
+        chosen = sa.select(c.id, sa.literal(newsletter), sa.literal(topic), since, sa.literal(how))
+        columns = ["subscriber_id", "newsletter", "topic", "since", "how"]
+        session.execute(_insert(session, _subscription).from_select(columns, chosen.where(c.id.in_(ids))))
+        chosen = sa.select(c.id, sa.literal("imported"), sa.literal(newsletter), sa.literal(topic), at, sa.literal(how))
+        columns = ["subscriber_id", "what", "newsletter", "topic", "at", "how"]
+        session.execute(_insert(session, _consent).from_select(columns, chosen.where(c.id.in_(ids))))
+
+
+def _ended(person: Person, place: Place, now: dt.datetime, how: str) -> dict[str, Any]:
     return {
         "subscriber_id": person.id,
         "newsletter": place[0],
         "topic": place[1],
         "since": _since(person, now),
-        "until": until,
+        "until": now,
         "how": how,
     }
 
@@ -372,10 +393,9 @@ def _since(person: Person, now: dt.datetime) -> dt.datetime:
 
 
 def _proofs(person: Person, now: dt.datetime, how: str) -> Iterable[dict[str, Any]]:
-    """What goes into the records of consent: each yes that the file brought, and each no."""
+    """The noes for the records of consent; the yeses are written with the subscriptions."""
     base = {"subscriber_id": person.id, "at": now, "how": how}
     if person.state and person.state in NOES and (person.state_changed or person.is_new):
         yield {**base, "what": person.state.value, "newsletter": None, "topic": None}
-    for what, places in (("imported", person.begun), ("unsubscribed", person.ended)):
-        for newsletter, topic in places:
-            yield {**base, "what": what, "newsletter": newsletter, "topic": topic}
+    for newsletter, topic in person.ended:
+        yield {**base, "what": "unsubscribed", "newsletter": newsletter, "topic": topic}
