@@ -30,6 +30,7 @@ from newsletter import dates, intents, types
 
 FIRST_FETCH = dt.timedelta(days=30)
 LATER = dt.timedelta(days=60)
+_WORKS = ("arxiv:", "doi:")  # keys that name a work wherever it is shown
 _LONGEST_KEY = 500  # a database indexes it; a longer one is hashed
 
 _TRACKING = re.compile(
@@ -178,24 +179,25 @@ def decide(
     """
     items = _merged([_tidy(entry) for entry in found], source_url)
     shared = _shared(items)
-    by_guid = _by_guid(items, known)
-    claimed = {same.id for same in by_guid.values()}
+    matches = _matches(items, known, shared)
     age = _Age(now, backfill, on=ages)
     decided: list[intents.Intent] = []
     taken: set[int | str] = set()
-    for i, item in enumerate(items):
-        entry = item[0]
-        same = by_guid.get(i) or _by_key(item, known, shared=shared, claimed=claimed)
-        name = same if isinstance(same, str) else same.id
-        if name in taken:
+    for i, (entry, ladder) in enumerate(items):
+        old = matches.get(i)
+        if old:
+            if old.id not in taken:
+                held = age.held(entry, FIRST_FETCH)
+                decided.append(intents.Same(old.id, entry, _edit(old, entry), held, age.excused(entry)))
+                taken.add(old.id)
             continue
-        taken.add(name)
-        if isinstance(same, str):
+        works = [key for key in ladder if key.startswith(_WORKS) and key not in shared]
+        free = [key for key in ladder if key not in known.keys and key not in taken]
+        if free and not taken.intersection(works):  # else nothing tells it from another
+            key = next((key for key in free if key not in shared), free[-1])
             held = age.held(entry, FIRST_FETCH if first_fetch else LATER)
-            decided.append(intents.New(entry, same, held))
-        else:
-            held = age.held(entry, FIRST_FETCH)
-            decided.append(intents.Same(same.id, entry, _edit(same, entry), held, age.excused(entry)))
+            decided.append(intents.New(entry, key, held))
+            taken.add(key)
     return decided
 
 
@@ -232,7 +234,7 @@ def _shared(items: Sequence[_Item]) -> set[str]:
 
 def _are_one(key: str, group: Sequence[types.FoundEntry]) -> bool:
     """An arXiv id or a DOI names one work: all of the group call themselves by it, or have one title."""
-    if not key.startswith(("arxiv:", "doi:")):
+    if not key.startswith(_WORKS):
         return False
     by_guid = (types.FoundEntry(guid=entry.guid) for entry in group)
     return len({_folded(entry.title) for entry in group}) == 1 or all(
@@ -240,68 +242,66 @@ def _are_one(key: str, group: Sequence[types.FoundEntry]) -> bool:
     )
 
 
-def _by_guid(items: Sequence[_Item], known: intents.Known) -> dict[int, intents.KnownEntry]:
-    """The known entries that items name by a guid of their own, by the items' places."""
-    shown = collections.Counter(entry.guid for entry, _ in items)
-    found = {}
-    for i, (entry, _) in enumerate(items):
-        old = known.guids.get(entry.guid or "")
-        if old and shown[entry.guid] == 1 and not (_moved(entry, old.entry) and _retold(entry, old.entry)):
-            found[i] = old
+def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[str]) -> dict[int, intents.KnownEntry]:
+    """Which known entry each item is, by the items' places; what is missing here is new.
+
+    The surest sign goes first, for all items: a guid of its own, the name of a work, a key of its own, a shared key on
+    an item that still looks the same. A known entry is one item's, but for works, which may stand twice. The order makes
+    it idempotent: what a document has stored is found again by the same sign or a surer one.
+    """
+    found: dict[int, intents.KnownEntry] = {}
+    claimed: set[int] = set()
+    guids = collections.Counter(entry.guid for entry, _ in items)
+
+    def own_guid(entry: types.FoundEntry, _: str, old: intents.KnownEntry) -> bool:
+        return guids[entry.guid] == 1 and not (_moved(entry, old.entry) and _retold(entry, old))
+
+    def work(_: types.FoundEntry, key: str, __: intents.KnownEntry) -> bool:
+        return key.startswith(_WORKS) and key not in shared
+
+    def own_key(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
+        return key not in shared and old.id not in claimed and not _is_another(key, entry, old)
+
+    def shared_key(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
+        return key in shared and old.id not in claimed and not (_retitled(entry, old) or _redated(entry, old))
+
+    for sign in (own_guid, work, own_key, shared_key):
+        for i, (entry, ladder) in enumerate(items):
+            names, olds = ([entry.guid or ""], known.guids) if sign is own_guid else (ladder, known.keys)
+            if i not in found:
+                old = next((olds[key] for key in names if key in olds and sign(entry, key, olds[key])), None)
+                if old:
+                    found[i] = old
+                    claimed.add(old.id)
     return found
 
 
-def _by_key(
-    item: _Item, known: intents.Known, *, shared: AbstractSet[str], claimed: AbstractSet[int]
-) -> intents.KnownEntry | str:
-    """The known entry that one of the keys names, else the first free key. Others' guids name the `claimed` ones."""
-    entry, ladder = item
-    free: str | None = None
-    last: intents.KnownEntry | None = None
-    for key in ladder:
-        old = known.keys.get(key)
-        if key in shared:
-            if old and old.id not in claimed and _is_untouched(entry, old.entry):
-                return old
-        elif old is None:
-            free = free or key
-        elif key.startswith(("arxiv:", "doi:")) or not (old.id in claimed or _is_another(key, entry, old)):
-            return old
-        else:
-            last = old
-    # Without a free key it cannot be told from what is known, or from another item.
-    return free or last or ladder[-1]
-
-
 def _is_another(key: str, entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
-    """Is this another entry than the known one, although they share that key?"""
+    """Is this another entry than the known one, although they share that key?
+
+    Only the source that showed it first can say so: what another source calls it, and when, says nothing.
+    """
     if key.startswith("url:"):
-        renamed = old.shown and not (entry.guid and entry.guid == old.guid)
-        return renamed and _retold(entry, old.entry)
-    if key.startswith("text:"):
-        return _redated(entry, old.entry)
-    return False
+        return not (entry.guid and entry.guid == old.guid) and _retold(entry, old)
+    return key.startswith("text:") and old.own and _redated(entry, old)
 
 
 def _moved(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
     return bool(entry.url and old.url) and canonical_url(entry.url or "") != canonical_url(old.url or "")
 
 
-def _is_retitled(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
-    return _folded(entry.title) != _folded(old.title)
+def _retitled(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
+    return _folded(entry.title) != _folded(old.entry.title)
 
 
-def _redated(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
-    return entry.published is not None and old.published is not None and entry.published != old.published
+def _redated(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
+    """A missing date is no new one."""
+    return None not in (entry.published, old.entry.published) and entry.published != old.entry.published
 
 
-def _is_untouched(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
-    return not _is_retitled(entry, old) and not _redated(entry, old)
-
-
-def _retold(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
-    """A new title and a new date; a missing date is no new one."""
-    return _is_retitled(entry, old) and _redated(entry, old)
+def _retold(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
+    """A new title and a new date, from the source whose they are."""
+    return old.own and _retitled(entry, old) and _redated(entry, old)
 
 
 def _edit(known: intents.KnownEntry, entry: types.FoundEntry) -> types.FoundEntry | None:

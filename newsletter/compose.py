@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import re
+import zoneinfo
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -76,7 +77,7 @@ def draft(
         issuefile.front(
             newsletter=newsletter.slug,
             date=date.isoformat(),
-            cutoff=cutoff,
+            cutoff=cutoff.astimezone(zoneinfo.ZoneInfo(newsletter.timezone)),
             subject=f"{newsletter.title}, {dates.written(date, newsletter.language)}",
             number=number,
             more=selection.more(),
@@ -187,11 +188,11 @@ def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> 
 
 
 def byline_authors(authors: Sequence[str]) -> str:
-    """`Liu`, `Liu and Chen`, or `Liu et al.`"""
+    """`Liu`, `Liu and Chen`, `Yu, Jang and Yu`, or `Liu et al.`"""
     names = [_family(author) for author in authors]
-    if len(names) == 1:
-        return names[0]
-    return f"{names[0]} and {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+    if len(names) > 3:
+        return f"{names[0]} et al."
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 _PARTICLES = frozenset("al bin da de del den der di dos du el la le ten ter van von zu zum zur".split())

@@ -15,13 +15,12 @@ from newsletter import types
 class KnownEntry:
     """An entry that the database holds, as a source looks at it.
 
-    `shown` says whether that source has shown it, `guid` what the source then called it. `own` says whether it was the
-    first to show it: only its edits count, else two sources would overwrite each other in turn.
+    `guid` is what that source calls it, None when it never showed it. `own` says whether that source showed it first:
+    only its edits count, else two sources would overwrite each other in turn.
     """
 
     id: int
     entry: types.FoundEntry
-    shown: bool = False
     guid: str | None = None
     own: bool = False
 

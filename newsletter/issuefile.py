@@ -269,7 +269,7 @@ def front(
     lines = [
         f"newsletter = {_toml(newsletter)}",
         f"date = {date}",
-        f"cutoff = {cutoff.isoformat(timespec='microseconds')}",
+        f"cutoff = {cutoff.isoformat(timespec='seconds')}",
         *([f"number = {number}"] if number else []),
         f"subject = {_toml(subject)}",
         f"preheader = {_toml(preheader)}",

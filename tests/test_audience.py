@@ -207,6 +207,15 @@ def test_who_left_a_newsletter_gets_no_other_topic_of_it(session):
     assert topics(session, "anna@example.org") == ("monthly/city",)
 
 
+def test_a_topic_that_the_file_says_was_left_is_ended(session):
+    load(session, "email\nanna@example.org\nbo@example.org\n", places=(RL, CITY), state=S.ACTIVE)
+    leave(session, "bo@example.org", newsletter="monthly")
+    text = "email,topics\nanna@example.org,weekly/robots;monthly/city (left)\nbo@example.org,monthly/city;weekly/rl-agents (left)\n"
+    assert counts(load(session, text, places=())) == (2, 0, 1, 0, 1, 0)
+    assert topics(session, "anna@example.org") == ("weekly/rl-agents", "weekly/robots")
+    assert states(session) == {"anna@example.org": "active", "bo@example.org": "unsubscribed"}
+
+
 def test_a_suppression_of_one_newsletter_leaves_the_others(session):
     audience.suppress(session, "anna@example.org", newsletter="weekly", reason="asked", now=NOW)
     assert counts(load(session, "email\nanna@example.org\n", places=(RL,)))[4] == 1

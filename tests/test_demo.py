@@ -101,10 +101,20 @@ def test_demo_leaves_a_folder_alone_that_is_not_its_own(tmp_path):
     assert (tmp_path / "demo" / "thesis.txt").read_text() == "years of work"
 
 
-def test_demo_never_uses_the_mail_server_of_the_environment(tmp_path):
-    done = run("demo", folder=tmp_path, NEWSLETTER_SMTP__HOST="mail.example.org")
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("NEWSLETTER_SMTP__HOST", "mail.example.org"),
+        ("NEWSLETTER_SMTP__PASSWORD", "hunter2"),
+        ("NEWSLETTER_SITE__DATABASE", "sqlite:///real.db"),
+    ],
+)
+def test_demo_never_uses_the_servers_of_the_environment(tmp_path, variable, value):
+    done = run("demo", folder=tmp_path, **{variable: value})
     assert done.returncode == 2
     assert "unset" in done.stderr
+    assert value not in done.stderr
+    assert not (tmp_path / "demo/subscribers/demo.csv").exists()
 
 
 def test_rehearsal_keeps_to_the_hours_of_the_newsletter(tmp_path):

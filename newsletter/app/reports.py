@@ -160,6 +160,27 @@ class Event(Report):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class TopicView(Report):
+    """A topic as the listing shows it; `subscribers` would get it now."""
+
+    newsletter: str
+    topic: str
+    title: str
+    sources: list[str]
+    subscribers: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DatabaseReport(Report):
+    """What `db check` found: its schema, the one that this program wants, and what is wrong."""
+
+    ok: bool
+    schema: str | None
+    wanted: str
+    problems: list[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Line(Report):
     """A line of `doctor`: OK, WARN or FAIL, and what to do."""
 

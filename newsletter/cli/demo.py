@@ -12,6 +12,7 @@ import datetime as dt
 import shutil
 import sys
 import time
+import tomllib
 import webbrowser
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -107,12 +108,14 @@ def _make_room(folder: Path) -> None:
 
 
 def _make_workspace(folder: Path, settings: str) -> None:
+    """The sample's settings and the rest of a workspace; refuses an environment that sends the mail elsewhere."""
     (folder / config.FILE).write_text(settings, "utf-8")
     workspace.init(folder)
-    if config.load(folder) != config.load(folder, {}):
+    written, found = tomllib.loads(settings), config.load(folder)
+    if found.smtp != config.Smtp(**written["smtp"]) or found.site.database != written["site"]["database"]:
         raise errors.ConfigError(
-            "NEWSLETTER_… variables (or secrets) in the environment change the settings, and the demo mails nobody but "
-            "its own mail server: unset them and try again"
+            "NEWSLETTER_SMTP__… or NEWSLETTER_SITE__… in the environment (or in a secrets directory) would change the "
+            "demo's mail server or database, and it uses no other than its own: unset them and try again"
         )
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import click
 
-from newsletter import errors
 from newsletter.cli import output
 
 
@@ -37,26 +36,15 @@ def topics() -> None:
 @output.example("newsletter topics list")
 def topics_list(ctx: click.Context, as_json: bool) -> None:
     """The topics of the settings, with how many people have each."""
-    app = output.app(ctx)
-    from newsletter.store import outbox
+    from newsletter.app import database
 
-    rows = []
-    with app.store.read() as session:
-        for newsletter in app.settings.newsletter:
-            for topic in newsletter.topic:
-                people = sum(outbox.audience(session, newsletter.slug, [topic.slug]).values())
-                rows.append(
-                    {
-                        "newsletter": newsletter.slug, "topic": topic.slug, "title": topic.title,
-                        "sources": [source.url for source in topic.sources], "subscribers": people,
-                    }
-                )  # fmt: skip
+    rows = database.topics(output.app(ctx))
     if as_json:
-        output.emit({"topics": rows})
+        output.emit({"topics": [row.as_json() for row in rows]})
     else:
         output.table(
             ["topic", "title", "sources", "subscribers"],
-            [[f"{r['newsletter']}/{r['topic']}", r["title"], len(r["sources"]), r["subscribers"]] for r in rows],  # type: ignore[arg-type]
+            [[f"{row.newsletter}/{row.topic}", row.title, len(row.sources), row.subscribers] for row in rows],
         )
 
 
@@ -146,14 +134,9 @@ def db() -> None:
 @output.example("newsletter db upgrade")
 def db_upgrade(ctx: click.Context) -> None:
     """Bring the database to the schema of this program; a new one is made."""
-    from newsletter import store
+    from newsletter.app import database
 
-    found = store.connect_any(output.app(ctx).settings.database_url)
-    try:
-        before = store.revision(found)
-        after = store.upgrade(found)
-    finally:
-        found.close()
+    before, after = database.upgrade(output.app(ctx))
     output.say(f"the database is at schema {after}" + ("" if before == after else f" (was {before or 'empty'})"))
 
 
@@ -163,22 +146,15 @@ def db_upgrade(ctx: click.Context) -> None:
 @output.example("newsletter db check")
 def db_check(ctx: click.Context, as_json: bool) -> None:
     """Is the database sound, and of this program's schema? Exit 1 when not."""
-    from newsletter import store
+    from newsletter.app import database
 
-    app = output.app(ctx)
-    if not app.settings.database_url.startswith("sqlite:///") or not _database(app.settings.database_url).exists():
-        raise errors.NotFound("there is no database yet; the first command that needs it makes it")
-    found = store.connect_any(app.settings.database_url)
-    try:
-        revision, problems = store.revision(found), store.integrity(found)
-    finally:
-        found.close()
-    ok = not problems and revision == store.HEAD
+    report = database.check(output.app(ctx))
     if as_json:
-        output.emit({"ok": ok, "schema": revision, "wanted": store.HEAD, "problems": problems})
+        output.emit(report.as_json())
     else:
-        click.echo(f"schema {revision} (this program: {store.HEAD}); " + ("; ".join(problems) or "sound"))
-    if not ok:
+        verdict = "; ".join(report.problems) or "sound"
+        click.echo(f"schema {report.schema} (this program: {report.wanted}); {verdict}")
+    if not report.ok:
         ctx.exit(1)
 
 
@@ -188,12 +164,8 @@ def db_check(ctx: click.Context, as_json: bool) -> None:
 @output.example("newsletter db backup backups/2026-09-11.db")
 def db_backup(ctx: click.Context, file: Path) -> None:
     """Copy the database to FILE while it is in use; the copy is checked. Keep secret.key with it."""
-    from newsletter import store
+    from newsletter.app import database
 
     app = output.app(ctx)
-    store.backup(app.store, file)
+    database.backup(app, file)
     output.say(f"{file} is a sound copy; keep {app.settings.site.secret_key_file} with it: links in sent mails need it")
-
-
-def _database(url: str) -> Path:
-    return Path(url.removeprefix("sqlite:///"))

@@ -83,7 +83,6 @@ def _views(session: Session, source_id: int, rows: dict[int, tables.Entry]) -> d
         i: intents.KnownEntry(
             id=i,
             entry=_found(row),
-            shown=i in shown,
             guid=shown.get(i),
             own=first.get(i, source_id) == source_id,
         )

@@ -154,29 +154,36 @@ def decide(
     if row.state in NOES:
         return _take_no(person, row, left)
     before, told = set(person.suppressed), {newsletter for newsletter, _ in row.suppressed}
-    forbidden = person.forbid(row.suppressed)
-    if "" in before or (person.state is None and row.state is None and told):
-        agreed = "" in before and "" in told and person.state is not None
-        return "suppressed" if not agreed else "updated" if forbidden else "unchanged"
-    if person.state in NOES:
-        return "suppressed"
+    forbidden = bool(told) and person.forbid(row.suppressed)
     refused = [place for place in places if person.refuses(place) or place[0] in before - told]
     wanted = [place for place in places if place not in refused and place not in left]
-    if refused and not wanted:
-        return "suppressed"
-    if row.state is PENDING or told:
-        asked = row.state or PENDING
-    else:
-        asked = state or row.state or PENDING
+    blocked = "" in before or (bool(refused) and not wanted)
     if person.state is None:
-        person.becomes(asked)
-        person.since = row.since
-        person.describe(row)
-        person.begin(wanted)
-        person.end(left)
+        if blocked or (told and row.state is None):  # nobody's row: a stranger's suppression moves along
+            return "suppressed"
+        person.becomes(_asked(row, state))
+        _settle(person, row, wanted, left)
         return "added"
-    changed = _take_yes(person, row, wanted, left, asked if state else None)
-    return "updated" if changed or forbidden else "unchanged"
+    blocked = blocked or person.state in NOES
+    changed = [forbidden, not blocked and _take_yes(person, row, wanted, state), bool(left) and _leave(person, left)]
+    if blocked and not ("" in before and "" in told):
+        return "suppressed"
+    return "updated" if any(changed) else "unchanged"
+
+
+def _asked(row: subscriberfile.Row, state: types.SubscriberState | None) -> types.SubscriberState:
+    """Nobody is more than the file says, where it says that somebody waits or is suppressed."""
+    if row.state is PENDING or row.suppressed:
+        return row.state or PENDING
+    return state or row.state or PENDING
+
+
+def _settle(person: Person, row: subscriberfile.Row, wanted: Sequence[Place], left: Sequence[Place]) -> None:
+    person.since = row.since
+    person.describe(row)
+    person.begin(wanted)
+    if left:
+        person.end(left)
 
 
 def _take_no(person: Person, row: subscriberfile.Row, left: Sequence[Place]) -> str:
@@ -188,8 +195,7 @@ def _take_no(person: Person, row: subscriberfile.Row, left: Sequence[Place]) -> 
         person.becomes(said)
         changed = True
     if new:
-        person.since = row.since
-        person.describe(row)
+        _settle(person, row, (), left)
     present = [place for place, current in person.topics.items() if current]
     why = list(row.suppressed) + ([("", said.value)] if said is not UNSUBSCRIBED else [])
     changed |= any([person.end([*present, *left]), person.forbid(why)])
@@ -197,21 +203,20 @@ def _take_no(person: Person, row: subscriberfile.Row, left: Sequence[Place]) -> 
 
 
 def _take_yes(
-    person: Person,
-    row: subscriberfile.Row,
-    wanted: Sequence[Place],
-    left: Sequence[Place],
-    asked: types.SubscriberState | None,
+    person: Person, row: subscriberfile.Row, wanted: Sequence[Place], state: types.SubscriberState | None
 ) -> bool:
     changed = [person.describe(row), person.begin(wanted)]
-    if asked is ACTIVE and person.state is PENDING:
+    if state is ACTIVE and person.state is PENDING and _asked(row, state) is ACTIVE:
         person.becomes(ACTIVE)
         changed.append(True)
-    if person.end(left):
-        changed.append(True)
-        if not any(person.topics.values()):
-            person.becomes(UNSUBSCRIBED)
     return any(changed)
+
+
+def _leave(person: Person, places: Sequence[Place]) -> bool:
+    changed = person.end(places)
+    if changed and person.state not in NOES and not any(person.topics.values()):
+        person.becomes(UNSUBSCRIBED)
+    return changed
 
 
 def _place(topic: str) -> Place:
