@@ -180,21 +180,19 @@ def decide(
     items = _merged([_tidy(entry) for entry in found], source_url)
     shared = _shared(items)
     matches = _matches(items, known, shared)
+    surest: dict[int, int] = {}
+    for i, old in matches.items():  # the surest signs come first
+        surest.setdefault(old.id, i)
     age = _Age(now, backfill, on=ages)
     decided: list[intents.Intent] = []
-    taken: set[int | str] = set()
+    taken: set[str] = set(known.keys)
     for i, (entry, ladder) in enumerate(items):
-        old = matches.get(i)
-        if old:
-            if old.id not in taken:
+        if i in matches:
+            old = matches[i]
+            if surest[old.id] == i:
                 held = age.held(entry, FIRST_FETCH)
                 decided.append(intents.Same(old.id, entry, _edit(old, entry), held, age.excused(entry)))
-                taken.add(old.id)
-            continue
-        works = [key for key in ladder if key.startswith(_WORKS) and key not in shared]
-        free = [key for key in ladder if key not in known.keys and key not in taken]
-        if free and not taken.intersection(works):  # else nothing tells it from another
-            key = next((key for key in free if key not in shared), free[-1])
+        elif key := _name(ladder, shared, taken):
             held = age.held(entry, FIRST_FETCH if first_fetch else LATER)
             decided.append(intents.New(entry, key, held))
             taken.add(key)
@@ -232,6 +230,14 @@ def _shared(items: Sequence[_Item]) -> set[str]:
     return {key for key, group in sharing.items() if len(group) > 1 and not _are_one(key, group)}
 
 
+def _name(ladder: Sequence[str], shared: AbstractSet[str], taken: AbstractSet[str]) -> str | None:
+    """The key of a new entry; None when nothing tells it from one that has a name already."""
+    own = [key for key in ladder if key not in shared] or ladder[-1:]
+    if own[0].startswith(_WORKS) and own[0] in taken:
+        return None
+    return next((key for key in own if key not in taken), None)
+
+
 def _are_one(key: str, group: Sequence[types.FoundEntry]) -> bool:
     """An arXiv id or a DOI names one work: all of the group call themselves by it, or have one title."""
     if not key.startswith(_WORKS):
@@ -243,7 +249,7 @@ def _are_one(key: str, group: Sequence[types.FoundEntry]) -> bool:
 
 
 def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[str]) -> dict[int, intents.KnownEntry]:
-    """Which known entry each item is, by the items' places; what is missing here is new.
+    """Which known entry each item is, by the items' places, surest first; what is missing here is new.
 
     The surest sign goes first, for all items: a guid of its own, the name of a work, a key of its own, a shared key on
     an item that still looks the same. A known entry is one item's, but for works, which may stand twice. The order makes
@@ -267,7 +273,8 @@ def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[s
 
     for sign in (own_guid, work, own_key, shared_key):
         for i, (entry, ladder) in enumerate(items):
-            names, olds = ([entry.guid or ""], known.guids) if sign is own_guid else (ladder, known.keys)
+            olds = known.guids if sign is own_guid else known.keys
+            names = [entry.guid or ""] if sign is own_guid else ladder[::-1] if sign is shared_key else ladder
             if i not in found:
                 old = next((olds[key] for key in names if key in olds and sign(entry, key, olds[key])), None)
                 if old:

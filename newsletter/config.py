@@ -9,15 +9,20 @@ secret.
 from __future__ import annotations
 
 import contextvars
+import dataclasses
 import datetime as dt
 import difflib
 import ipaddress
+import itertools
+import json
 import os
 import re
 import tomllib
+import typing
 import zoneinfo
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 import pydantic
 import pydantic_settings
@@ -33,6 +38,7 @@ SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_DOMAIN = r"(?:[^\W_](?:[\w-]*[^\W_])?\.)*[^\W_](?:[\w-]*[^\W_])?"
 _PER = {"s": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
 
 
@@ -42,7 +48,10 @@ def parse_duration(value: object) -> object:
         match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", value.strip())
         if not match:
             raise ValueError('must be a time like "30s", "5m", "48h" or "7d"')
-        return dt.timedelta(seconds=float(match[1]) * _UNITS[match[2]])
+        try:
+            return dt.timedelta(seconds=float(match[1]) * _UNITS[match[2]])
+        except OverflowError:
+            raise ValueError("is longer than any time that counts") from None
     if isinstance(value, dt.timedelta):
         return value
     raise ValueError('must be a text like "30s", "5m", "48h" or "7d"')
@@ -51,7 +60,7 @@ def parse_duration(value: object) -> object:
 def parse_size(value: object) -> object:
     """`"15MB"` -> octets (powers of 1,000)."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB)", value.strip()) if isinstance(value, str) else None
-    if match:
+    if match and len(match[1]) < 16:
         return int(float(match[1]) * _SIZES[match[2]])
     if isinstance(value, int) and not isinstance(value, bool):
         return value
@@ -63,7 +72,7 @@ def parse_rate(value: str) -> float | None:
     if value == "unlimited":
         return None
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(s|min|hour|day)", value.strip())
-    if not match or not float(match[1]):
+    if not match or not 0 < float(match[1]) < 1e9:
         raise ValueError('must be "unlimited" or a rate like "14/s", "600/min" or "50000/day"')
     return float(match[1]) / _PER[match[2]]
 
@@ -104,15 +113,21 @@ def _schedule(value: str) -> str:
 
 
 def _base_url(value: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/?#]+(?:/[^\s?#]+)?", value) or value.endswith("/"):
+    if not re.fullmatch(r"https?://[^\s/?#@:]+(?::\d{1,5})?(?:/[^\s?#]+)?", value) or value.endswith("/"):
         raise ValueError('must be like "https://news.example.org", without a slash at the end')
     return value
 
 
 def _mailbox(value: str) -> str:
-    match = re.fullmatch(r"[^<>\r\n\x00-\x1f]*<([^<>@\s]+@[^<>@\s]+)>|[^<>@\s]+@[^<>@\s]+", value)
-    if not match:
+    address = r"[^<>@\s,;:\"()\[\]\\]+@" + _DOMAIN
+    if not re.fullmatch(rf"[^<>]*<{address}>|{address}", value):
         raise ValueError('must be like "News <news@example.org>"')
+    return value
+
+
+def _domain(value: str) -> str:
+    if not re.fullmatch(_DOMAIN, value):
+        raise ValueError('must be a domain like "example.org"')
     return value
 
 
@@ -122,13 +137,23 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _none(value: object) -> object:
+    return None if value == "" else value
+
+
+def _list(value: object) -> object:
+    return [value] if isinstance(value, str) else value
+
+
 Duration = Annotated[dt.timedelta, BeforeValidator(parse_duration)]
-Size = Annotated[int, BeforeValidator(parse_size)]
+Span = Annotated[Duration, Field(gt=dt.timedelta())]  # a limit: never none at all
+Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
 Rate = Annotated[str, AfterValidator(_rate)]
 Network = Annotated[str, AfterValidator(_network)]
 Regex = Annotated[str, AfterValidator(_regex)]
 Line = Annotated[str, AfterValidator(_one_line)]
 Mailbox = Annotated[Line, AfterValidator(_mailbox)]
+Domain = Annotated[Line, AfterValidator(_domain)]
 Schedule = Annotated[str, AfterValidator(_schedule)]
 
 
@@ -156,26 +181,27 @@ class Smtp(_Table):
     password: SecretStr = SecretStr("")
     connections: int = Field(default=10, ge=1, le=500)
     ehlo: Line = ""
-    rate: Rate | list[Rate] = "unlimited"
+    rate: Annotated[list[Rate], BeforeValidator(_list)] = ["unlimited"]
     per_domain_rate: dict[str, Rate] = {}
     in_doubt: Literal["resend", "hold"] = "resend"
-    max_age: Duration = dt.timedelta(hours=48)
+    max_age: Span = dt.timedelta(hours=48)
     error_budget: float = Field(default=0.05, ge=0, le=1)
 
-    @pydantic.model_validator(mode="after")
-    def _no_password_in_clear(self) -> Self:
-        if self.password.get_secret_value() and self.security == "none" and not is_loopback(self.host):
+    @pydantic.field_validator("password")
+    @classmethod
+    def _no_password_in_clear(cls, value: SecretStr, info: pydantic.ValidationInfo) -> SecretStr:
+        clear = info.data.get("security") == "none" and not is_loopback(info.data.get("host", "localhost"))
+        if value.get_secret_value() and clear:
             raise ValueError(
-                'password: is refused with security = "none", because it would travel in clear; '
-                'set security = "starttls" or "tls"'
+                'is refused with smtp.security = "none", because it would travel in clear; '
+                'set smtp.security = "starttls" or "tls"'
             )
-        return self
+        return value
 
     @property
     def rates(self) -> tuple[float, ...]:
         """The limits in messages a second; all of them hold."""
-        rates = [self.rate] if isinstance(self.rate, str) else self.rate
-        return tuple(rate for rate in map(parse_rate, rates) if rate)
+        return tuple(rate for rate in map(parse_rate, self.rate) if rate)
 
 
 class Collect(_Table):
@@ -183,7 +209,7 @@ class Collect(_Table):
 
     allow_private: list[Network] = []
     max_bytes: Size = 15_000_000
-    deadline: Duration = dt.timedelta(seconds=30)
+    deadline: Span = dt.timedelta(seconds=30)
     concurrency: int = Field(default=16, ge=1, le=256)
     user_agent: Line = ""
 
@@ -195,14 +221,14 @@ class Summary(_Table):
     base_url: str = ""
     model: str = ""
     api_key: SecretStr = SecretStr("")
-    timeout: Duration = dt.timedelta(seconds=20)
+    timeout: Span = dt.timedelta(seconds=20)
 
 
 class Dkim(_Table):
     """[[dkim]]: a key to sign with."""
 
-    domain: Line
-    selector: Line
+    domain: Domain
+    selector: Domain
     key_file: str
 
 
@@ -234,8 +260,8 @@ class Newsletter(_Table):
     slug: str = Field(pattern=SLUG)
     title: Line = Field(min_length=1)
     sender: Mailbox = Field(alias="from")
-    reply_to: Mailbox | None = None
-    bounce_domain: Line | None = None
+    reply_to: Annotated[Mailbox | None, BeforeValidator(_none)] = None
+    bounce_domain: Annotated[Domain | None, BeforeValidator(_none)] = None
     language: str = Field(default="en-GB", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
     timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
     compose: Schedule = "Thursday 12:00"
@@ -246,10 +272,11 @@ class Newsletter(_Table):
     max_entries: int = Field(default=30, ge=1, le=1000)
     topic: list[Topic] = Field(min_length=1)
 
-    @pydantic.model_validator(mode="after")
-    def _topics_differ(self) -> Self:
-        _unique([topic.slug for topic in self.topic], "topic")
-        return self
+    @pydantic.field_validator("topic")
+    @classmethod
+    def _topics_differ(cls, value: list[Topic]) -> list[Topic]:
+        _unique([topic.slug for topic in value], "topic")
+        return value
 
     def topic_of(self, slug: str) -> Topic:
         """The topic of that slug; raises `errors.NotFound`."""
@@ -266,8 +293,28 @@ def _unique(slugs: list[str], what: str) -> None:
             raise ValueError(f"two of them have the slug {slug!r}; a {what}'s slug must be its own")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Reading:
+    """Where settings come from: the file's values, and variables (upper case) from the environment and from secrets."""
+
+    values: dict[str, Any]
+    environment: dict[str, str]
+    secrets: dict[str, str]
+
+
 # What a Settings() under way reads; pydantic-settings gives its sources no arguments.
-_reading: contextvars.ContextVar[tuple[dict[str, Any], dict[str, str], Path | None]] = contextvars.ContextVar("reading")
+_reading: contextvars.ContextVar[_Reading] = contextvars.ContextVar("reading")
+
+
+class _Variables(pydantic_settings.EnvSettingsSource):
+    """Settings from variables that are given."""
+
+    def __init__(self, settings_cls: type[pydantic_settings.BaseSettings], variables: dict[str, str]) -> None:
+        self._variables = {name.lower(): value for name, value in variables.items()}
+        super().__init__(settings_cls, env_prefix=PREFIX, env_nested_delimiter="__")
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        return self._variables
 
 
 class Settings(pydantic_settings.BaseSettings):
@@ -283,10 +330,11 @@ class Settings(pydantic_settings.BaseSettings):
     newsletter: list[Newsletter] = Field(min_length=1)
     _folder: Path = pydantic.PrivateAttr(default=Path())
 
-    @pydantic.model_validator(mode="after")
-    def _newsletters_differ(self) -> Self:
-        _unique([newsletter.slug for newsletter in self.newsletter], "newsletter")
-        return self
+    @pydantic.field_validator("newsletter")
+    @classmethod
+    def _newsletters_differ(cls, value: list[Newsletter]) -> list[Newsletter]:
+        _unique([newsletter.slug for newsletter in value], "newsletter")
+        return value
 
     @classmethod
     def settings_customise_sources(
@@ -298,20 +346,12 @@ class Settings(pydantic_settings.BaseSettings):
         file_secret_settings: pydantic_settings.PydanticBaseSettingsSource,
     ) -> tuple[pydantic_settings.PydanticBaseSettingsSource, ...]:
         """Environment, then secrets, then the file."""
-        values, _, secrets = _reading.get()
-        sources: list[pydantic_settings.PydanticBaseSettingsSource] = [
-            pydantic_settings.EnvSettingsSource(settings_cls, env_prefix=PREFIX, env_nested_delimiter="__")
-        ]
-        if secrets:
-            sources.append(
-                pydantic_settings.NestedSecretsSettingsSource(
-                    pydantic_settings.SecretsSettingsSource(settings_cls, secrets),
-                    secrets_dir=secrets,
-                    secrets_nested_delimiter="__",
-                )
-            )
-        sources.append(pydantic_settings.InitSettingsSource(settings_cls, init_kwargs=values))
-        return tuple(sources)
+        reading = _reading.get()
+        return (
+            _Variables(settings_cls, reading.environment),
+            _Variables(settings_cls, reading.secrets),
+            pydantic_settings.InitSettingsSource(settings_cls, init_kwargs=reading.values),
+        )
 
     @property
     def folder(self) -> Path:
@@ -372,7 +412,17 @@ class Settings(pydantic_settings.BaseSettings):
 
     def masked(self) -> dict[str, Any]:
         """The settings as plain values with every secret as `**********`, for `config show`."""
-        return self.model_dump(mode="json", by_alias=True)
+        found: dict[str, Any] = _without_passwords(self.model_dump(mode="json", by_alias=True))
+        return found
+
+
+def _without_passwords(value: Any) -> Any:
+    """The same without passwords in addresses (`postgresql://me:secret@host/`)."""
+    if isinstance(value, dict):
+        return {key: _without_passwords(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_passwords(item) for item in value]
+    return re.sub(r"(://[^/\s:@]*:)[^/\s]+@", r"\1**********@", value) if isinstance(value, str) else value
 
 
 def is_loopback(host: str) -> bool:
@@ -385,28 +435,32 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def load(folder: Path, environ: dict[str, str] | None = None) -> Settings:
+def load(folder: Path, environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings of a workspace. Raises `errors.ConfigError` with everything that is wrong, all at once."""
-    environ = dict(os.environ) if environ is None else environ
+    environ = os.environ if environ is None else environ
     path = folder / FILE
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         raise errors.WorkspaceError(f"{path} is missing; `newsletter init {folder}` makes a workspace") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise errors.ConfigError(f"{path} cannot be read: {error}") from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise errors.ConfigError(f"{FILE}:{line}: is not UTF-8; save the file as UTF-8") from None
+    except OSError as error:
+        raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise errors.ConfigError(f"{path}: {_toml_message(error)}") from None
-    problems = _unknown_variables(environ)
-    secrets = environ.get("NEWSLETTER_SECRETS_DIR") or environ.get("CREDENTIALS_DIRECTORY")
-    token = _reading.set((values, environ, Path(secrets) if secrets else None))
+        raise errors.ConfigError(_toml_message(error, text)) from None
+    problems: list[str] = []
+    reading = _Reading(values, _environment(environ, problems), _secrets(environ, problems))
+    token = _reading.set(reading)
     try:
         settings = Settings()
     except pydantic.ValidationError as error:
-        problems += [_explain(problem, path.name, text, environ) for problem in error.errors(include_input=False)]
-        raise errors.ConfigError(problems) from None
+        found = [_explain(problem, text, reading) for problem in error.errors(include_input=False)]
+        problems += [problem for _, problem in sorted(found, key=lambda each: each[0])]
+        raise errors.ConfigError(list(dict.fromkeys(problems))) from None
     except pydantic_settings.SettingsError as error:
         raise errors.ConfigError([*problems, f"environment: {error}"]) from None
     finally:
@@ -417,62 +471,164 @@ def load(folder: Path, environ: dict[str, str] | None = None) -> Settings:
     return settings
 
 
-def _toml_message(error: tomllib.TOMLDecodeError) -> str:
-    return str(error).replace("(at ", "(").replace("Cannot overwrite a value", "a key stands twice")
+# -- variables -----------------------------------------------------------------------------------------------------
 
 
-def _unknown_variables(environ: dict[str, str]) -> list[str]:
-    """pydantic-settings ignores a misspelt variable in silence."""
-    known = {f"{PREFIX}{name}".upper() for name in Settings.model_fields}
-    nested: set[str] = set()
-    for name, field in Settings.model_fields.items():
-        kind = field.annotation
-        if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
-            nested |= {f"{PREFIX}{name}__{key}".upper() for key in kind.model_fields}
-    problems = []
-    for name in sorted(environ):
+def _environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
+    """The environment's settings by upper-case name; pydantic-settings would ignore a misspelt one in silence."""
+    found = {}
+    for name, value in sorted(environ.items()):
         upper = name.upper()
-        if not upper.startswith(PREFIX) or upper in OTHER_VARIABLES or upper in known | nested:
+        if not upper.startswith(PREFIX) or upper in OTHER_VARIABLES:
             continue
-        if any(upper.startswith(key + "__") for key in nested):  # smtp.per_domain_rate.gmail
-            continue
-        near = difflib.get_close_matches(upper, known | nested | OTHER_VARIABLES, 1)
-        problems.append(f"environment: {name} is no setting" + (f"; did you mean {near[0]}?" if near else ""))
-    return problems
+        problem = _variable_problem(upper, value)
+        if problem:
+            problems.append(f"environment: {name}: {problem}")
+        else:
+            found[upper] = value
+    return found
 
 
-def _explain(problem: Any, file: str, text: str, environ: dict[str, str]) -> str:
-    """One line for one of pydantic's errors: where, and what to do. Never the value: it may be secret."""
-    loc = [part for part in problem["loc"] if part not in ("str", "list[Rate]", "function-after[_rate(), str]")]
-    names = [part for part in loc if isinstance(part, str) and not part.startswith(("list[", "function-"))]
-    key = _dotted(loc)
-    message = problem["msg"].removeprefix("Value error, ")
-    if problem["type"] == "extra_forbidden":
+def _secrets(environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
+    """The settings that stand in files of the secrets directory, by the name of their variable.
+
+    Foreign files are faults in a directory of our own, and left alone among systemd's credentials.
+    """
+    own = "NEWSLETTER_SECRETS_DIR"
+    variable = own if environ.get(own) else "CREDENTIALS_DIRECTORY"
+    if not environ.get(variable):
+        return {}
+    folder = Path(environ[variable])
+    found = {}
+    try:
+        for path in sorted(folder.iterdir()):
+            upper = PREFIX + path.name.upper()
+            if path.name.startswith(".") or not path.is_file():
+                continue
+            if variable != own and upper not in _known_variables():
+                continue
+            value = path.read_text("utf-8").strip()
+            problem = _variable_problem(upper, value)
+            if problem:
+                problems.append(f"secrets: {path}: {problem.replace(PREFIX, '').lower()}")
+            else:
+                found[upper] = value
+    except OSError as error:
+        problems.append(f"environment: {variable}: {error.filename or folder} cannot be read: {error.strerror}")
+    except UnicodeDecodeError:
+        problems.append(f"secrets: {path}: is not UTF-8")
+    return found
+
+
+def _variable_problem(name: str, value: str) -> str | None:
+    known = _known_variables()
+    if name not in known:
+        if name.startswith(f"{PREFIX}SMTP__PER_DOMAIN_RATE__"):
+            return None
+        near = difflib.get_close_matches(name, [*known, *OTHER_VARIABLES], 1)
+        return "is no setting" + (f"; did you mean {near[0]}?" if near else "")
+    if known[name]:
+        try:
+            json.loads(value)
+        except ValueError:
+            return f"must be JSON, like {known[name]}"
+    return None
+
+
+def _known_variables() -> dict[str, str]:
+    """Name -> how its JSON looks, "" where it is plain text."""
+    known = {}
+    for section, field in Settings.model_fields.items():
+        kind = field.annotation
+        table = isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
+        known[f"{PREFIX}{section}".upper()] = "{…}" if table else "[{…}]"
+        if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
+            for key, inner in kind.model_fields.items():
+                shape = {list: "[…]", dict: "{…}"}.get(typing.get_origin(inner.annotation), "")
+                known[f"{PREFIX}{section}__{key}".upper()] = shape
+    return known
+
+
+# -- faults --------------------------------------------------------------------------------------------------------
+
+
+def _toml_message(error: tomllib.TOMLDecodeError, text: str) -> str:
+    what, _, where = str(error).partition(" (at ")
+    found = re.match(r"line (\d+)", where)
+    line = int(found[1]) if found else text.rstrip("\n").count("\n") + 1
+    if what == "Cannot overwrite a value":
+        what = "this key stands twice"
+    elif what.startswith("Cannot declare"):
+        what = "this table stands twice"
+    return f"{FILE}:{line}: is no TOML: {what}"
+
+
+_PLAIN_WORDS = {
+    "missing": "is missing",
+    "string_type": "must be a text in quotes",
+    "bool_type": "must be true or false",
+    "list_type": "must be a list [ … ]",
+    "dict_type": "must be a table { … }",
+    "model_type": "must be a table",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "too_short": "must have at least one",
+    "string_too_short": "must not be empty",
+    "time_delta_type": "must be a time",
+}
+
+
+def _explain(problem: Any, text: str, reading: _Reading) -> tuple[int, str]:
+    """(line, a line of words) for one of pydantic's errors. Never the value: it may be secret."""
+    loc = list(problem["loc"])
+    kind = problem["type"]
+    message = _PLAIN_WORDS.get(kind, problem["msg"].removeprefix("Value error, "))
+    if kind == "extra_forbidden":
         known = _fields_at(loc[:-1])
         near = difflib.get_close_matches(str(loc[-1]), known, 1)
         message = "is no setting" + (f"; did you mean {near[0]}?" if near else f"; there is {', '.join(known)}")
-    elif problem["type"] == "missing":
-        message = "is missing"
-    elif problem["type"] == "string_pattern_mismatch" and names and names[-1] == "slug":
-        message = "must be lower-case letters, digits and hyphens"
-    variable = PREFIX + "__".join(str(part) for part in loc).upper()
-    if variable in {name.upper() for name in environ}:
-        return f"environment: {variable}: {message}"
+    elif kind == "string_pattern_mismatch":
+        message = _PATTERNS.get(str(loc[-1]), message)
+    elif kind in _BOUNDS:
+        word, key = _BOUNDS[kind]
+        bound = problem["ctx"][key]
+        message = f"must be {word} {bound if not isinstance(bound, dt.timedelta) else 'nothing'}"
+    elif kind == "literal_error":
+        message = "must be " + problem["ctx"]["expected"].replace("'", '"')
+    for origin, variables in (("environment", reading.environment), ("secrets", reading.secrets)):
+        for depth in (2, 1):
+            variable = (PREFIX + "__".join(str(part) for part in loc[:depth])).upper()
+            if variable in variables:
+                shown = variable if origin == "environment" else variable.removeprefix(PREFIX).lower()
+                rest = _dotted(loc[depth:])
+                return 0, f"{origin}: {shown}: {f'{rest}: ' if rest else ''}{message}"
     line = _line_of(text, loc)
-    return f"{file}{f':{line}' if line else ''}: {key or 'settings'}: {message}"
+    return line or 0, f"{FILE}{f':{line}' if line else ''}: {_dotted(loc) or 'settings'}: {message}"
 
 
-def _dotted(loc: list[Any]) -> str:
+_PATTERNS = {
+    "slug": "must be lower-case letters, digits and hyphens",
+    "language": 'must be a language like "en-GB" or "de"',
+}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+    "less_than": ("less than", "lt"),
+}
+
+
+def _dotted(loc: Sequence[Any]) -> str:
     key = ""
     for part in loc:
-        if isinstance(part, int):
-            key += f"[{part + 1}]"
-        elif not str(part).startswith(("list[", "function-")):
-            key += ("." if key else "") + str(part)
+        key += f"[{part + 1}]" if isinstance(part, int) else ("." if key else "") + str(part)
     return key
 
 
-def _fields_at(loc: list[Any]) -> list[str]:
+def _fields_at(loc: Sequence[Any]) -> list[str]:
     model: type[pydantic.BaseModel] = Settings
     kinds: dict[str, type[pydantic.BaseModel]] = {
         "site": Site, "smtp": Smtp, "collect": Collect, "summary": Summary, "dkim": Dkim,
@@ -483,24 +639,46 @@ def _fields_at(loc: list[Any]) -> list[str]:
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _line_of(text: str, loc: list[Any]) -> int | None:
+_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
+
+
+def _line_of(text: str, loc: Sequence[Any]) -> int | None:
     """The line of a key in the file, or of its table where the key is missing; None where it cannot be told."""
-    wanted = [part for part in loc if isinstance(part, int) or not str(part).startswith(("list[", "function-"))]
-    best: int | None = None
+    wanted = list(loc)
+    best, depth = None, 0
     table: list[Any] = []
     counts: dict[tuple[Any, ...], int] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*(\[\[?)\s*([A-Za-z0-9_.\"-]+)\s*\]\]?", line)
-        if header:
-            names = header[2].replace('"', "").split(".")
+        header = re.match(r"\s*(\[\[?)(?=[^\[])(.*?)\]", line)
+        names = _key(header[2]) if header else None
+        if header and names:
             table = _place(names, array=header[1] == "[[", counts=counts)
-            if wanted[: len(table)] == table and table:
-                best = number
+            here = table
+        elif assigned := _key(line.partition("=")[0]) if "=" in line else None:
+            here = [*table, *assigned]
+            if wanted[: len(here)] == here:  # the key itself, or one that holds it inline
+                return number
+        else:
             continue
-        assigned = re.match(r"\s*\"?([A-Za-z0-9_-]+)\"?\s*=", line)
-        if assigned and wanted[: len(table) + 1] == [*table, assigned[1]]:
-            return number
+        shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(wanted, here, strict=False)))
+        if shared > depth:
+            best, depth = number, shared
     return best
+
+
+def _key(text: str) -> list[str] | None:
+    """The parts of a dotted key, or None when the text is none."""
+    parts = []
+    while text:
+        found = _KEY.match(text)
+        if not found:
+            return None
+        parts.append(found[1].strip("\"'"))
+        text = text[found.end() :]
+        if text and not text.startswith("."):
+            return None
+        text = text[1:]
+    return parts or None
 
 
 def _place(names: list[str], *, array: bool, counts: dict[tuple[Any, ...], int]) -> list[Any]:

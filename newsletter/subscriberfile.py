@@ -324,7 +324,8 @@ def _is_row(line: str, layout: _Layout) -> bool:
 
 def _row(line: int, cells: Sequence[str], columns: subscribercolumns.Columns) -> Row | types.BadRow:
     at, width, count = columns.at, len(columns.headings), len(cells)
-    if count > width and any(cell.strip() for cell in cells[width:]):
+    beyond = "".join(cells[width:]).strip() if count > width else ""
+    if beyond and (width > 1 or "@" in beyond):  # under one heading nothing can be shifted
         return _bad(line, ",".join(cells), f"the row has {count} cells, the header {width}")
     if count < columns.needed:
         return _bad(line, ",".join(cells), f"the row has {count} cells, the header {width}: it breaks off too early")

@@ -172,6 +172,12 @@ def test_what_a_file_says_of_a_person_is_understood(heading, cell, state):
     assert row.state is state
 
 
+def test_cells_without_a_heading_are_left_out_where_only_addresses_have_one_but_never_an_address():
+    rows = read('email      \nanna@example.org   , Anna  , "{""a"": 1, ""b"": 2}" \nbo@example.org,cleo@example.org\n')
+    assert [type(row) for row in rows] == [subscriberfile.Row, types.BadRow]
+    assert rows[0].address.email == "anna@example.org"
+
+
 def test_of_several_words_the_firmest_no_holds():
     (row,) = read("email,status,email_disabled,clean_time\nanna@example.org,active,true,2020-01-01\n")
     assert row.state is S.BOUNCED

@@ -75,12 +75,12 @@ def import_file(
         if places is None:
             raise errors.UsageError(_say_topic(app, newsletter))
         rows = people.rows if places else _resolved(app, people, newsletter)
-        how = "stdin" if path == STDIN else Path(path).name
+        how, now = "stdin" if path == STDIN else Path(path).name, app.clock.now()
         total = audience.Imported()
         while chunk := list(rows if dry_run else itertools.islice(rows, ROWS_A_TRANSACTION)):
             with app.store.write() as session:
                 total += audience.import_rows(
-                    session, chunk, places=places, state=state, now=app.clock.now(), how=how, dry_run=dry_run
+                    session, chunk, places=places, state=state, now=now, how=how, dry_run=dry_run
                 )
         return total
 
