@@ -49,13 +49,13 @@ def parse(text: str) -> Schedule:
     if len(words) < 2:
         raise ValueError(_HOW)
     *when, clock = words
-    match = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)", clock)
+    match = re.fullmatch(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", clock)
     if not match:
         raise ValueError(f"{clock!r} is no time of day; " + _HOW)
     time = dt.time(int(match[1]), int(match[2]))
     if when == ["daily"]:
         return Schedule(time, weekdays=frozenset(range(7)))
-    if when[0] == "monthly" and len(when) == 2 and re.fullmatch(r"[1-9]|[12]\d|3[01]", when[1]):
+    if when[0] == "monthly" and len(when) == 2 and re.fullmatch(r"[1-9]|[12][0-9]|3[01]", when[1]):
         return Schedule(time, day=int(when[1]))
     if when[0] in ORDINALS and len(when) == 2:
         return Schedule(time, nth=(ORDINALS[when[0]], _weekday(when[1])))
@@ -91,13 +91,18 @@ def instant(date: dt.date, time: dt.time, zone: zoneinfo.ZoneInfo) -> dt.datetim
 
 
 def occurrences(schedule: Schedule, zone: zoneinfo.ZoneInfo, start: dt.datetime) -> Iterator[dt.datetime]:
-    """The instants (aware UTC) at or after `start`, in order, without end."""
-    date = start.astimezone(zone).date() - dt.timedelta(days=1)
+    """The instants (aware UTC) at or after `start`, in order, each once, without end.
+
+    A zone may skip a whole day (Samoa, 30 December 2011): its time falls on the next day's first instant.
+    """
+    date = start.astimezone(zone).date() - dt.timedelta(days=2)
+    last = start - dt.timedelta(microseconds=1)
     while date < dt.date.max:
         if schedule.on(date):
             at = instant(date, schedule.time, zone)
-            if at >= start:
+            if at > last:
                 yield at
+                last = at
         date += dt.timedelta(days=1)
 
 

@@ -249,11 +249,11 @@ def _are_one(key: str, group: Sequence[types.FoundEntry]) -> bool:
 
 
 def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[str]) -> dict[int, intents.KnownEntry]:
-    """Which known entry each item is, by the items' places, surest first; what is missing here is new.
+    """Which known entry each item is, by the items' places, surest first; the others are new.
 
     The surest sign goes first, for all items: a guid of its own, the name of a work, a key of its own, a shared key on
-    an item that still looks the same. A known entry is one item's, but for works, which may stand twice. The order makes
-    it idempotent: what a document has stored is found again by the same sign or a surer one.
+    an item that still looks the same. A known entry is one item's, but for works, which may stand twice. The order
+    makes it idempotent: what a document has stored is found again by the same sign or a surer one.
     """
     found: dict[int, intents.KnownEntry] = {}
     claimed: set[int] = set()

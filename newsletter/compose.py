@@ -31,34 +31,41 @@ class Selection:
 
 
 def issue_date(newsletter: config.Newsletter, cutoff: dt.datetime) -> dt.date:
-    """The local day of the first scheduled sending at or after the cut-off: an issue's date."""
-    return calendar.following(newsletter.send, newsletter.timezone, cutoff).date()
+    """The local day of the first scheduled sending at or after the cut-off: an issue's date.
+
+    The schedule knows minutes: what is composed within the minute of the sending still belongs to it.
+    """
+    return calendar.following(newsletter.send, newsletter.timezone, cutoff.replace(second=0, microsecond=0)).date()
 
 
 def newest_first(entries: Iterable[types.Claimed], cutoff: dt.datetime) -> list[types.Claimed]:
     """By publication, newest first; a future date counts as the cut-off, none as first seen; ties as first seen."""
-
-    def when(entry: types.Claimed) -> dt.datetime:
-        return min(entry.published or entry.first_seen, cutoff)
-
-    return sorted(entries, key=when, reverse=True)  # stable
+    return sorted(entries, key=lambda entry: _when(entry, cutoff), reverse=True)  # stable
 
 
 def select(
-    waiting: Sequence[types.Claimed], *, max_entries: int, per_source: Mapping[str, int], cutoff: dt.datetime
+    waiting: Sequence[types.Claimed],
+    *,
+    max_entries: int,
+    per_source: Mapping[str, int],
+    cutoff: dt.datetime,
+    already: Sequence[types.Claimed] = (),
 ) -> Selection:
-    """Of what waits, the newest `max_entries`; `per_source` limits single sources by name. The rest is held."""
+    """Of what waits, the newest that fit: `max_entries` in all, `per_source` of a source's address. The rest is held.
+
+    `already`: what the issue has.
+    """
     taken: list[types.Claimed] = []
     held: list[tuple[types.Claimed, str]] = []
-    counts: Counter[str] = Counter()
+    counts = Counter(entry.source for entry in already)
     for entry in newest_first(waiting, cutoff):
-        limit = per_source.get(entry.source_name or "")
-        if limit is not None and counts[entry.source_name or ""] >= limit:
-            held.append((entry, f"more than {limit} of {entry.source_name} in one issue"))
-        elif len(taken) >= max_entries:
+        limit = per_source.get(entry.source or "")
+        if limit is not None and counts[entry.source] >= limit:
+            held.append((entry, f"more than {limit} of {entry.source_name or entry.source} in one issue"))
+        elif len(already) + len(taken) >= max_entries:
             held.append((entry, f"more than {max_entries} entries in one issue"))
         else:
-            counts[entry.source_name or ""] += 1
+            counts[entry.source] += 1
             taken.append(entry)
     return Selection(tuple(taken), tuple(held))
 
@@ -103,10 +110,13 @@ def refreshed(
     added: Sequence[types.Claimed],
     summaries: Mapping[str, str],
     written: Mapping[str, str | None],
+    more: Mapping[str, int],
+    cutoff: dt.datetime,
 ) -> str:
     """A draft with `added` entries, and with blocks that are still as we wrote them (`written`: ref -> hash) anew.
 
-    What an editor wrote, moved or cut stays so. New entries stand before the first older one of their section.
+    What an editor wrote, moved or cut stays so. New entries stand before the first older one of their section, newest
+    first as of `cutoff`. `more`: topic -> how many were left out, all told. With nothing to change it is the same text.
     """
     known = {entry.ref: entry for entry in [*entries, *added]}
     sections = []
@@ -121,9 +131,15 @@ def refreshed(
             fresh = block(entry, newsletter, summaries[entry.ref])
             blocks.append(each if issuefile.fingerprint(fresh) == as_written else fresh)
         sections.append(dataclasses.replace(section, blocks=tuple(blocks)))
-    for entry in reversed(added):
-        sections = _with(sections, entry, block(entry, newsletter, summaries[entry.ref]), newsletter, known)
-    return issuefile.write(dataclasses.replace(old, raw=_ended(old.raw), sections=tuple(map(_closed, sections))))
+    if not added and sections == list(old.sections) and dict(more) == dict(old.more):
+        return issuefile.write(old)
+    for entry in newest_first(added, cutoff):
+        new = block(entry, newsletter, summaries[entry.ref])
+        sections = _with(sections, entry, new, newsletter, known=known, cutoff=cutoff)
+    raw = old.raw if dict(more) == dict(old.more) else issuefile.with_more(old.raw, dict(more))
+    text = issuefile.write(dataclasses.replace(old, raw=_ended(raw), sections=tuple(map(_closed, sections))))
+    text = text.rstrip("\r\n") + "\n"
+    return re.sub(r"\r?\n", "\r\n", text) if "\r\n" in old.raw else text
 
 
 def _with(
@@ -131,7 +147,9 @@ def _with(
     entry: types.Claimed,
     new: types.Block,
     newsletter: config.Newsletter,
+    *,
     known: Mapping[str, types.Claimed],
+    cutoff: dt.datetime,
 ) -> list[types.Section]:
     """The sections with one more entry in its place; a section that is missing is made in the settings' order."""
     slug = entry.topics[0]
@@ -147,7 +165,7 @@ def _with(
                 (
                     i
                     for i, each in enumerate(section.blocks)
-                    if (other := known.get(each.ref or "")) is not None and _when(other) <= _when(entry)
+                    if (other := known.get(each.ref or "")) is not None and _when(other, cutoff) < _when(entry, cutoff)
                 ),
                 len(section.blocks),
             )
@@ -157,8 +175,9 @@ def _with(
     return found
 
 
-def _when(entry: types.Claimed) -> dt.datetime:
-    return entry.published or entry.first_seen
+def _when(entry: types.Claimed, cutoff: dt.datetime) -> dt.datetime:
+    """What an entry is ordered by."""
+    return min(entry.published or entry.first_seen, cutoff)
 
 
 def _ended(raw: str) -> str:
@@ -197,6 +216,8 @@ def byline_authors(authors: Sequence[str]) -> str:
 
 _PARTICLES = frozenset("al bin da de del den der di dos du el la le ten ter van von zu zum zur".split())
 
+_SUFFIXES = frozenset("Jr Sr II III IV".split())
+
 
 def _family(author: str) -> str:
     """The family name of a person ("Ludwig van Beethoven" -> "van Beethoven"); a group's name stays whole."""
@@ -206,6 +227,8 @@ def _family(author: str) -> str:
     words = author.split(" ")
     if len(words) == 1 or re.search(r"(?i)\b(team|group|collaboration|consortium|lab|labs|project|ai)\b", author):
         return author
+    while len(words) > 2 and words[-1].rstrip(".") in _SUFFIXES:
+        words.pop()
     at = len(words) - 1
     while at > 1 and words[at - 1].lower() in _PARTICLES:
         at -= 1
@@ -217,7 +240,7 @@ def escape_markdown(text: str) -> str:
     text = " ".join(text.split())
     text = re.sub(r"\\(?=[!-/:-@\[-`{-~]|$)", r"\\\\", text)
     text = re.sub(r"([*`])", r"\\\1", text)
-    text = re.sub(r"(?<!\w)_|_(?!\w)", r"\\_", text)
+    text = re.sub(r"(?<![^\W_])_|_(?![^\W_])", r"\\_", text)
     text = re.sub(r"<(?=[A-Za-z/!?])", r"\\<", text)
     text = re.sub(r"&(?=#?\w+;)", r"\\&", text)
     text = re.sub(r"([\[\]])", r"\\\1", text) if re.search(r"\][\[(:]|^\[", text) else text

@@ -13,148 +13,28 @@ import dataclasses
 import datetime as dt
 import difflib
 import ipaddress
-import itertools
 import json
 import os
 import re
 import tomllib
 import typing
-import zoneinfo
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
 import pydantic_settings
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr
 
-from newsletter import calendar, errors
+from newsletter import configlines, errors
+from newsletter import configvalues as values
 
 FILE = "newsletter.toml"
 PREFIX = "NEWSLETTER_"
 # Read by the command line itself, not settings.
 OTHER_VARIABLES = frozenset({"NEWSLETTER_WORKSPACE", "NEWSLETTER_SECRETS_DIR"})
+parse_duration, parse_rate = values.parse_duration, values.parse_rate
 SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
-
-_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-_DOMAIN = r"(?:[^\W_](?:[\w-]*[^\W_])?\.)*[^\W_](?:[\w-]*[^\W_])?"
-_PER = {"s": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
-
-
-def parse_duration(value: object) -> object:
-    """`"30s"`, `"48h"`, `"30d"` -> timedelta; a timedelta stays."""
-    if isinstance(value, str):
-        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", value.strip())
-        if not match:
-            raise ValueError('must be a time like "30s", "5m", "48h" or "7d"')
-        try:
-            return dt.timedelta(seconds=float(match[1]) * _UNITS[match[2]])
-        except OverflowError:
-            raise ValueError("is longer than any time that counts") from None
-    if isinstance(value, dt.timedelta):
-        return value
-    raise ValueError('must be a text like "30s", "5m", "48h" or "7d"')
-
-
-def parse_size(value: object) -> object:
-    """`"15MB"` -> octets (powers of 1,000)."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB)", value.strip()) if isinstance(value, str) else None
-    if match and len(match[1]) < 16:
-        return int(float(match[1]) * _SIZES[match[2]])
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    raise ValueError('must be a size like "15MB" or "500KB"')
-
-
-def parse_rate(value: str) -> float | None:
-    """`"14/s"`, `"50000/day"` -> messages a second; `"unlimited"` -> None."""
-    if value == "unlimited":
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(s|min|hour|day)", value.strip())
-    if not match or not 0 < float(match[1]) < 1e9:
-        raise ValueError('must be "unlimited" or a rate like "14/s", "600/min" or "50000/day"')
-    return float(match[1]) / _PER[match[2]]
-
-
-def _rate(value: str) -> str:
-    parse_rate(value)
-    return value
-
-
-def _network(value: str) -> str:
-    try:
-        ipaddress.ip_network(value, strict=False)
-    except ValueError:
-        raise ValueError('must be an address or a network, like "127.0.0.1" or "10.0.0.0/8"') from None
-    return value
-
-
-def _regex(value: str) -> str:
-    try:
-        re.compile(value, re.IGNORECASE)
-    except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
-    return value
-
-
-def _zone(value: str) -> str:
-    try:
-        zoneinfo.ZoneInfo(value)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        near = difflib.get_close_matches(value, zoneinfo.available_timezones(), 1)
-        raise ValueError("is no time zone" + (f"; did you mean {near[0]}?" if near else "")) from None
-    return value
-
-
-def _schedule(value: str) -> str:
-    calendar.parse(value)
-    return value
-
-
-def _base_url(value: str) -> str:
-    if not re.fullmatch(r"https?://[^\s/?#@:]+(?::\d{1,5})?(?:/[^\s?#]+)?", value) or value.endswith("/"):
-        raise ValueError('must be like "https://news.example.org", without a slash at the end')
-    return value
-
-
-def _mailbox(value: str) -> str:
-    address = r"[^<>@\s,;:\"()\[\]\\]+@" + _DOMAIN
-    if not re.fullmatch(rf"[^<>]*<{address}>|{address}", value):
-        raise ValueError('must be like "News <news@example.org>"')
-    return value
-
-
-def _domain(value: str) -> str:
-    if not re.fullmatch(_DOMAIN, value):
-        raise ValueError('must be a domain like "example.org"')
-    return value
-
-
-def _one_line(value: str) -> str:
-    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", value):
-        raise ValueError("must be one line without control characters")
-    return value
-
-
-def _none(value: object) -> object:
-    return None if value == "" else value
-
-
-def _list(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-Duration = Annotated[dt.timedelta, BeforeValidator(parse_duration)]
-Span = Annotated[Duration, Field(gt=dt.timedelta())]  # a limit: never none at all
-Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
-Rate = Annotated[str, AfterValidator(_rate)]
-Network = Annotated[str, AfterValidator(_network)]
-Regex = Annotated[str, AfterValidator(_regex)]
-Line = Annotated[str, AfterValidator(_one_line)]
-Mailbox = Annotated[Line, AfterValidator(_mailbox)]
-Domain = Annotated[Line, AfterValidator(_domain)]
-Schedule = Annotated[str, AfterValidator(_schedule)]
 
 
 class _Table(pydantic.BaseModel):
@@ -164,8 +44,8 @@ class _Table(pydantic.BaseModel):
 class Site(_Table):
     """[site]: what all newsletters of the workspace share."""
 
-    title: Line = "News without the noise"
-    base_url: Annotated[str, AfterValidator(_base_url)] = "http://127.0.0.1:8000"
+    title: values.Line = "News without the noise"
+    base_url: values.BaseUrl = "http://127.0.0.1:8000"
     secret_key_file: str = "secret.key"  # noqa: S105 - a file's name
     secret_key: SecretStr | None = None
     database: str = "sqlite:///subscribers/newsletter.db"
@@ -174,17 +54,17 @@ class Site(_Table):
 class Smtp(_Table):
     """[smtp]: the server that takes our mail."""
 
-    host: Line = "localhost"
+    host: values.Line = "localhost"
     port: int = Field(default=1025, ge=1, le=65535)
     security: Literal["none", "starttls", "tls"] = "none"
     username: str = ""
     password: SecretStr = SecretStr("")
     connections: int = Field(default=10, ge=1, le=500)
-    ehlo: Line = ""
-    rate: Annotated[list[Rate], BeforeValidator(_list)] = ["unlimited"]
-    per_domain_rate: dict[str, Rate] = {}
+    ehlo: values.Line = ""
+    rate: values.Rates = ["unlimited"]
+    per_domain_rate: dict[str, values.Rate] = {}
     in_doubt: Literal["resend", "hold"] = "resend"
-    max_age: Span = dt.timedelta(hours=48)
+    max_age: values.Span = dt.timedelta(hours=48)
     error_budget: float = Field(default=0.05, ge=0, le=1)
 
     @pydantic.field_validator("password")
@@ -201,17 +81,17 @@ class Smtp(_Table):
     @property
     def rates(self) -> tuple[float, ...]:
         """The limits in messages a second; all of them hold."""
-        return tuple(rate for rate in map(parse_rate, self.rate) if rate)
+        return tuple(rate for rate in map(values.parse_rate, self.rate) if rate)
 
 
 class Collect(_Table):
     """[collect]: manners and limits when fetching."""
 
-    allow_private: list[Network] = []
-    max_bytes: Size = 15_000_000
-    deadline: Span = dt.timedelta(seconds=30)
+    allow_private: list[values.Network] = []
+    max_bytes: values.Size = 15_000_000
+    deadline: values.Span = dt.timedelta(seconds=30)
     concurrency: int = Field(default=16, ge=1, le=256)
-    user_agent: Line = ""
+    user_agent: values.Line = ""
 
 
 class Summary(_Table):
@@ -221,22 +101,22 @@ class Summary(_Table):
     base_url: str = ""
     model: str = ""
     api_key: SecretStr = SecretStr("")
-    timeout: Span = dt.timedelta(seconds=20)
+    timeout: values.Span = dt.timedelta(seconds=20)
 
 
 class Dkim(_Table):
     """[[dkim]]: a key to sign with."""
 
-    domain: Domain
-    selector: Domain
+    domain: values.Domain
+    selector: values.Domain
     key_file: str
 
 
 class Source(_Table):
     """Where entries of a topic come from: an address, or a table with more."""
 
-    url: Line
-    name: Line = ""
+    url: values.SourceAddress
+    name: values.Line = ""
     max_per_issue: int | None = Field(default=None, ge=1)
 
 
@@ -248,28 +128,28 @@ class Topic(_Table):
     """[[newsletter.topic]]"""
 
     slug: str = Field(pattern=SLUG)
-    title: Line = Field(min_length=1)
+    title: values.Line = Field(min_length=1)
     sources: list[Annotated[Source, BeforeValidator(_source)]] = []
-    include: list[Regex] = []
-    exclude: list[Regex] = []
+    include: list[values.Regex] = []
+    exclude: list[values.Regex] = []
 
 
 class Newsletter(_Table):
     """[[newsletter]]"""
 
     slug: str = Field(pattern=SLUG)
-    title: Line = Field(min_length=1)
-    sender: Mailbox = Field(alias="from")
-    reply_to: Annotated[Mailbox | None, BeforeValidator(_none)] = None
-    bounce_domain: Annotated[Domain | None, BeforeValidator(_none)] = None
+    title: values.Line = Field(min_length=1)
+    sender: values.Mailbox = Field(alias="from")
+    reply_to: values.OptionalMailbox = None
+    bounce_domain: values.OptionalDomain = None
     language: str = Field(default="en-GB", pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")
-    timezone: Annotated[str, AfterValidator(_zone)] = "UTC"
-    compose: Schedule = "Thursday 12:00"
-    send: Schedule = "Friday 09:00"
+    timezone: values.Zone = "UTC"
+    compose: values.Schedule = "Thursday 12:00"
+    send: values.Schedule = "Friday 09:00"
     approval: Literal["manual", "auto"] = "manual"
-    grace: Duration = dt.timedelta(hours=24)
-    postal_address: Line = ""
-    max_entries: int = Field(default=30, ge=1, le=1000)
+    grace: values.Duration = dt.timedelta(hours=24)
+    postal_address: values.Line = ""
+    max_entries: int = Field(default=30, ge=1, le=10_000)
     topic: list[Topic] = Field(min_length=1)
 
     @pydantic.field_validator("topic")
@@ -449,11 +329,11 @@ def load(folder: Path, environ: Mapping[str, str] | None = None) -> Settings:
     except OSError as error:
         raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
     try:
-        values = tomllib.loads(text)
+        written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise errors.ConfigError(_toml_message(error, text)) from None
     problems: list[str] = []
-    reading = _Reading(values, _environment(environ, problems), _secrets(environ, problems))
+    reading = _Reading(written, _environment(environ, problems), _secrets(environ, problems))
     token = _reading.set(reading)
     try:
         settings = Settings()
@@ -481,11 +361,10 @@ def _environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, s
         upper = name.upper()
         if not upper.startswith(PREFIX) or upper in OTHER_VARIABLES:
             continue
-        problem = _variable_problem(upper, value)
-        if problem:
-            problems.append(f"environment: {name}: {problem}")
-        else:
-            found[upper] = value
+        try:
+            found[upper] = _variable(upper, value)
+        except ValueError as error:
+            problems.append(f"environment: {name}: {error}")
     return found
 
 
@@ -507,32 +386,40 @@ def _secrets(environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
                 continue
             if variable != own and upper not in _known_variables():
                 continue
-            value = path.read_text("utf-8").strip()
-            problem = _variable_problem(upper, value)
-            if problem:
-                problems.append(f"secrets: {path}: {problem.replace(PREFIX, '').lower()}")
-            else:
-                found[upper] = value
+            try:
+                found[upper] = _variable(upper, path.read_text("utf-8").strip())
+            except UnicodeDecodeError:
+                problems.append(f"secrets: {path}: is not UTF-8")
+            except ValueError as error:
+                problems.append(f"secrets: {path}: {_in_secrets(str(error))}")
     except OSError as error:
         problems.append(f"environment: {variable}: {error.filename or folder} cannot be read: {error.strerror}")
-    except UnicodeDecodeError:
-        problems.append(f"secrets: {path}: is not UTF-8")
     return found
 
 
-def _variable_problem(name: str, value: str) -> str | None:
+def _in_secrets(text: str) -> str:
+    """A text with variables' names as they are in a secrets directory."""
+    return re.sub(rf"{PREFIX}(\w+)", lambda found: found[1].lower(), text)
+
+
+def _variable(name: str, value: str) -> str:
+    """The value as pydantic-settings takes it; raises ValueError, which never shows it."""
     known = _known_variables()
     if name not in known:
         if name.startswith(f"{PREFIX}SMTP__PER_DOMAIN_RATE__"):
-            return None
-        near = difflib.get_close_matches(name, [*known, *OTHER_VARIABLES], 1)
-        return "is no setting" + (f"; did you mean {near[0]}?" if near else "")
-    if known[name]:
-        try:
-            json.loads(value)
-        except ValueError:
-            return f"must be JSON, like {known[name]}"
-    return None
+            return value
+        names = {each.removeprefix(PREFIX): each for each in [*known, *OTHER_VARIABLES]}
+        near = difflib.get_close_matches(name.removeprefix(PREFIX), names, 1)
+        raise ValueError("is no setting" + (f"; did you mean {names[near[0]]}?" if near else ""))
+    if not known[name]:
+        return value
+    if known[name] == "[…]" and not value.startswith("["):  # a list may be written as in a shell: a,b
+        return json.dumps([part.strip() for part in value.split(",") if part.strip()])
+    try:
+        json.loads(value)
+    except ValueError:
+        raise ValueError(f"must be JSON, like {known[name]}") from None
+    return value
 
 
 def _known_variables() -> dict[str, str]:
@@ -544,7 +431,8 @@ def _known_variables() -> dict[str, str]:
         known[f"{PREFIX}{section}".upper()] = "{…}" if table else "[{…}]"
         if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
             for key, inner in kind.model_fields.items():
-                shape = {list: "[…]", dict: "{…}"}.get(typing.get_origin(inner.annotation), "")
+                origin = typing.get_origin(inner.annotation)
+                shape = "[…]" if origin is list else "{…}" if origin is dict else ""
                 known[f"{PREFIX}{section}__{key}".upper()] = shape
     return known
 
@@ -594,18 +482,17 @@ def _explain(problem: Any, text: str, reading: _Reading) -> tuple[int, str]:
         message = _PATTERNS.get(str(loc[-1]), message)
     elif kind in _BOUNDS:
         word, key = _BOUNDS[kind]
-        bound = problem["ctx"][key]
-        message = f"must be {word} {bound if not isinstance(bound, dt.timedelta) else 'nothing'}"
+        message = f"must be {word} {problem['ctx'][key]}"
     elif kind == "literal_error":
         message = "must be " + problem["ctx"]["expected"].replace("'", '"')
     for origin, variables in (("environment", reading.environment), ("secrets", reading.secrets)):
         for depth in (2, 1):
             variable = (PREFIX + "__".join(str(part) for part in loc[:depth])).upper()
             if variable in variables:
-                shown = variable if origin == "environment" else variable.removeprefix(PREFIX).lower()
+                shown = variable if origin == "environment" else _in_secrets(variable)
                 rest = _dotted(loc[depth:])
                 return 0, f"{origin}: {shown}: {f'{rest}: ' if rest else ''}{message}"
-    line = _line_of(text, loc)
+    line = configlines.line_of(text, loc)
     return line or 0, f"{FILE}{f':{line}' if line else ''}: {_dotted(loc) or 'settings'}: {message}"
 
 
@@ -637,58 +524,3 @@ def _fields_at(loc: Sequence[Any]) -> list[str]:
     for part in loc:
         model = kinds.get(part, model) if isinstance(part, str) else model
     return [field.alias or name for name, field in model.model_fields.items()]
-
-
-_KEY = re.compile(r"""\s*("[^"]*"|'[^']*'|[A-Za-z0-9_-]+)\s*""")
-
-
-def _line_of(text: str, loc: Sequence[Any]) -> int | None:
-    """The line of a key in the file, or of its table where the key is missing; None where it cannot be told."""
-    wanted = list(loc)
-    best, depth = None, 0
-    table: list[Any] = []
-    counts: dict[tuple[Any, ...], int] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*(\[\[?)(?=[^\[])(.*?)\]", line)
-        names = _key(header[2]) if header else None
-        if header and names:
-            table = _place(names, array=header[1] == "[[", counts=counts)
-            here = table
-        elif assigned := _key(line.partition("=")[0]) if "=" in line else None:
-            here = [*table, *assigned]
-            if wanted[: len(here)] == here:  # the key itself, or one that holds it inline
-                return number
-        else:
-            continue
-        shared = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(wanted, here, strict=False)))
-        if shared > depth:
-            best, depth = number, shared
-    return best
-
-
-def _key(text: str) -> list[str] | None:
-    """The parts of a dotted key, or None when the text is none."""
-    parts = []
-    while text:
-        found = _KEY.match(text)
-        if not found:
-            return None
-        parts.append(found[1].strip("\"'"))
-        text = text[found.end() :]
-        if text and not text.startswith("."):
-            return None
-        text = text[1:]
-    return parts or None
-
-
-def _place(names: list[str], *, array: bool, counts: dict[tuple[Any, ...], int]) -> list[Any]:
-    """Where a table header stands: ["newsletter", 0, "topic", 1]."""
-    place: list[Any] = []
-    for i, name in enumerate(names):
-        place.append(name)
-        key = tuple(place)
-        if i == len(names) - 1 and array:
-            counts[key] = counts.get(key, -1) + 1
-        if key in counts:
-            place.append(counts[key])
-    return place

@@ -27,6 +27,7 @@ import hashlib
 import json
 import re
 import tomllib
+import urllib.parse
 from typing import Any
 
 from newsletter import errors, types
@@ -36,12 +37,18 @@ REF = re.compile(r"e-[0-9a-z]+")
 _ID = r"(?:[ \t]+\{#(?P<id>[^{}\s]+)\})?[ \t]*"
 _SECTION = re.compile(rf"##[ \t]+(?P<title>.*?){_ID}")
 _ENTRY = re.compile(rf"###(?:[ \t]+(?P<title>.*?))??{_ID}")
+_WORDS = r"(?:\\.|[^\[\]\\])"  # of a link, with brackets in pairs
 _LINKED = re.compile(
-    r"\[(?P<title>(?:\\.|[^\[\]\\])*)\]\((?:<(?P<angle>[^<>]*)>|(?P<url>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*))\)"
+    rf"\[(?P<title>(?:{_WORDS}|\[(?:{_WORDS}|\[{_WORDS}*\])*\])*)\]"
+    r"\((?:<(?P<angle>[^<>]*)>|(?P<url>[^()\s]*(?:\([^()\s]*\)[^()\s]*)*))\)"
 )
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-_DATED = re.compile(r"(^|\s)(1[89]|20)\d\d\s*(·|$)")
-_CONFLICT = re.compile(r"(<{7}|={7}|>{7})( |$)")
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")  # CommonMark 4.5: no ` after one of `
+# One that begins in a list's item or a quotation.
+_NESTED = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)+(`{3,}(?=[^`]*$)|~{3,})")
+_DATED = re.compile(r"(^|\s)(1[89]|20)\d\d(-\d\d-\d\d)?\s*(·|$)")
+_CONFLICT = re.compile(r"(<{7}|>{7})( |$)")
+_CONFLICT_BETWEEN = re.compile(r"(={7}|\|{7})( |$)")  # seven = alone may underline a heading
+_CONFLICT_SAYS = "is the mark of a merge conflict; settle it and take the mark away"
 _KEYS = ("newsletter", "date", "cutoff", "subject", "preheader", "number", "more")
 
 
@@ -88,7 +95,7 @@ def _front_matter(lines: list[str], path: str) -> tuple[str, int]:
     for i, line in enumerate(lines[1:], 1):
         if line.rstrip() == "+++":
             return "\n".join(line.rstrip("\r") for line in lines[1:i]), i + 1
-        if line.startswith(("## ", "### ")):
+        if re.match(r"###?[ \t].*\{#[^{}\s]+\}\s*$", line):
             break
     raise errors.DraftError(path, [(1, "the front matter that begins here has no end: a line +++ is missing")])
 
@@ -103,7 +110,8 @@ def _fields(front: str, problems: list[tuple[int, str]]) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"at line (\d+)", str(error))
         line = int(found[1]) + 1 if found else front.count("\n") + 2
-        problems.append((line, f"front matter: {str(error).partition(' (at')[0]}"))
+        marks = [(i, _CONFLICT_SAYS) for i, text in enumerate(front.split("\n"), 2) if _is_conflict(text, within=True)]
+        problems += marks or [(line, f"front matter: {str(error).partition(' (at')[0]}")]
         return fields
 
     def line_of(key: str) -> int:
@@ -153,11 +161,18 @@ def _field(key: str, value: Any) -> Any:
 def _headings(lines: list[str], start: int, problems: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """(index, "##" or "###") of each heading outside fenced code; conflict markers are faults."""
     found: list[tuple[int, str]] = []
-    fence = ""
+    fence = nested = ""
     fence_line = 0
+    within = any(_CONFLICT.match(line) for line in lines[start:])
     for i, line in enumerate(lines[start:], start):
         line = line.rstrip("\r")  # noqa: PLW2901
         mark = _FENCE.match(line)
+        if nested and line.lstrip("> \t").startswith(nested):
+            nested = ""
+            continue
+        if nested and (not line or line[0] in " \t>"):
+            continue
+        nested = ""
         if fence:
             if mark and mark[1].startswith(fence) and not line.strip(" `~"):
                 fence = ""
@@ -166,8 +181,10 @@ def _headings(lines: list[str], start: int, problems: list[tuple[int, str]]) -> 
             continue
         if mark:
             fence, fence_line = mark[1], i + 1
-        elif _CONFLICT.match(line):
-            problems.append((i + 1, "is the mark of a merge conflict; settle it and take the mark away"))
+        elif inner := _NESTED.match(line):  # it ends with its list at the latest: at a line that is not indented
+            nested = inner[1]
+        elif _is_conflict(line, within=within):
+            problems.append((i + 1, _CONFLICT_SAYS))
         elif re.match(r"##([ \t]|$)", line):
             found.append((i, "##"))
         elif re.match(r"###([ \t]|$)", line):
@@ -177,9 +194,13 @@ def _headings(lines: list[str], start: int, problems: list[tuple[int, str]]) -> 
     return found
 
 
+def _is_conflict(line: str, *, within: bool) -> bool:
+    return bool(_CONFLICT.match(line) or (within and _CONFLICT_BETWEEN.match(line)))
+
+
 def _sections(lines: list[str], heads: list[tuple[int, str]], problems: list[tuple[int, str]]) -> list[types.Section]:
     sections: list[types.Section] = []
-    bounds = [i for i, _ in heads[1:]] + [len(lines)]
+    bounds = ([i for i, _ in heads] + [len(lines)])[1:]
     blocks: list[types.Block] = []
     pending: tuple[str, str, str, str, int] | None = None
     for (i, kind), end in zip(heads, bounds, strict=True):
@@ -210,6 +231,9 @@ def _block(lines: list[str], raw: str, line: int, problems: list[tuple[int, str]
         title, url = linked["title"], linked["angle"] if linked["angle"] is not None else linked["url"]
         if not re.match(r"(?i)https?://[^\s/]", url):
             problems.append((line, f"the link {url[:60]!r} must begin with http:// or https://"))
+    elif "](" in re.sub(r"\\.", "", title):
+        problems.append((line, "a title is plain text or one link: ### [Title](https://link)"))
+    untitled = title.strip() in ("", UNTITLED)
     title = _unescape(title)
     rest = lines[1:]
     byline = ""
@@ -220,7 +244,7 @@ def _block(lines: list[str], raw: str, line: int, problems: list[tuple[int, str]
     return types.Block(
         raw=raw,
         ref=ref,
-        title=None if title in ("", UNTITLED) else title,
+        title=None if untitled else title,
         url=url,
         byline=byline,
         body=_plain(rest),
@@ -278,6 +302,16 @@ def front(
     return "\n".join(["+++", *lines, "+++", "", ""])
 
 
+def with_more(raw: str, more: dict[str, int]) -> str:
+    """A draft's beginning (front matter and introduction) with another `more`."""
+    line = "more = { " + ", ".join(f"{slug} = {n}" for slug, n in more.items()) + " }"
+    opening, inner, rest = re.split(r"(?m)^\ufeff?\+\+\+[ \t]*\r?\n", raw, maxsplit=2)
+    opening = "\ufeff" if raw.startswith("\ufeff") else opening
+    eol = "\r\n" if "\r\n" in raw else "\n"
+    kept = re.sub(r"(?m)^[ \t]*more[ \t]*=.*\r?\n?", "", inner)
+    return f"{opening}+++{eol}{kept}{line}{eol}+++{eol}{rest}"
+
+
 def new_section(slug: str, title: str) -> types.Section:
     """An empty section."""
     return types.Section(f"## {_escape(title)} {{#{slug}}}\n\n", slug, title, "", (), 0)
@@ -287,7 +321,8 @@ def new_block(ref: str | None, title: str | None, url: str | None, byline: str, 
     """An entry, written the one way in which we write them."""
     shown = _escape(title) if title else UNTITLED
     if url:
-        shown = f"[{shown}](<{url}>)" if re.search(r"[()\s]", url) else f"[{shown}]({url})"
+        url = re.sub(r"[\s<>\x00-\x1f\x7f]", lambda found: urllib.parse.quote(found[0]), url)
+        shown = f"[{shown}](<{url}>)" if re.search(r"[()]", url) else f"[{shown}]({url})"
     head = f"### {shown}" + (f" {{#{ref}}}" if ref else "")
     raw = "\n".join([head, *([byline] if byline else []), "", body, "", ""])
     return types.Block(raw, ref, title, url, byline, body, 0)

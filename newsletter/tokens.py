@@ -47,7 +47,10 @@ class Signer:
     def __init__(self, keys: list[bytes]) -> None:
         if not keys or any(len(key) < 16 for key in keys):
             raise errors.ConfigError("site.secret_key needs at least 16 octets; `newsletter init` makes a good one")
-        self._keys = {_key_id(key): key for key in reversed(keys)}
+        self._keys: dict[int, list[bytes]] = {}  # two keys in 256 share an id
+        for key in dict.fromkeys(keys):
+            self._keys.setdefault(_key_id(key), []).append(key)
+        self._digest_keys = list(dict.fromkeys(keys))
         self.key_id = _key_id(keys[0])
 
     def sign(
@@ -59,7 +62,7 @@ class Signer:
         """
         kid = self.key_id if key_id is None else key_id
         body = bytes((kid, purpose)) + _varint(subscriber) + _varint(issue)
-        return base64.b32encode(body + self._mac(kid, body, version)).decode().rstrip("=").lower()
+        return base64.b32encode(body + self._macs(kid, body, version)[0]).decode().rstrip("=").lower()
 
     def read(self, token: str, purpose: Purpose) -> Claims:
         """What a token says; raises `errors.TokenError` unless we signed it, for this purpose, with version 0."""
@@ -82,18 +85,24 @@ class Signer:
         """Raise `errors.TokenError` unless the token is ours for these claims and this version."""
         body, mac = _split(token)
         expected = bytes((body[0], claims.purpose)) + _varint(claims.subscriber) + _varint(claims.issue)
-        if body != expected or not hmac.compare_digest(self._mac(body[0], body, version), mac):
+        macs = self._macs(body[0], body, version)
+        if body != expected or not any(hmac.compare_digest(each, mac) for each in macs):
             raise errors.TokenError("this link is forged, damaged or from another newsletter")
 
     def digest(self, text: str) -> str:
         """A keyed hash of a text, in hex: so that an erased address stays suppressed without being kept."""
-        return hmac.new(self._keys[self.key_id], b"digest\0" + text.encode(), hashlib.sha256).hexdigest()
+        return self.digests(text)[0]
 
-    def _mac(self, key_id: int, body: bytes, version: int) -> bytes:
-        key = self._keys.get(key_id)
-        if key is None:
+    def digests(self, text: str) -> list[str]:
+        """`digest` with each key, the current one first: what was hashed before a rotation is still found."""
+        data = b"digest\0" + text.encode()
+        return [hmac.new(key, data, hashlib.sha256).hexdigest() for key in self._digest_keys]
+
+    def _macs(self, key_id: int, body: bytes, version: int) -> list[bytes]:
+        keys = self._keys.get(key_id)
+        if keys is None:
             raise errors.TokenError("this link was signed with a key that is no longer here")
-        return hmac.digest(key, body + version.to_bytes(4), "sha256")[:MAC_OCTETS]
+        return [hmac.digest(key, body + version.to_bytes(4), "sha256")[:MAC_OCTETS] for key in keys]
 
 
 def _key_id(key: bytes) -> int:
@@ -124,8 +133,8 @@ def _read_varint(data: bytes) -> tuple[int, bytes]:
     for i, octet in enumerate(data):
         number |= (octet & 0x7F) << shift
         shift += 7
+        if number >= 1 << 63:  # no row of any database
+            break
         if octet < 0x80:
             return number, data[i + 1 :]
-        if shift > 63:
-            break
     raise errors.TokenError("this link is damaged")

@@ -134,7 +134,10 @@ class BadRow:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Claimed:
-    """An entry that an issue has taken: `ref` is its name in a draft, `topics` are in the newsletter's order."""
+    """An entry that an issue has taken: `ref` is its name in a draft, `topics` are in the newsletter's order.
+
+    `source` is the address of the source that showed it first, `source_name` what to call it.
+    """
 
     ref: str
     title: str | None
@@ -147,6 +150,7 @@ class Claimed:
     topics: tuple[str, ...]
     source_name: str | None = None
     categories: tuple[str, ...] = ()
+    source: str | None = None
 
 
 # -- the draft and the issue -------------------------------------------------------------------------------------

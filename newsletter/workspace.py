@@ -62,16 +62,16 @@ class Workspace:
 
     def shown(self, path: Path) -> str:
         """A path as people and JSON see it: relative to the workspace where it lies inside."""
-        try:
-            return path.resolve().relative_to(self.path).as_posix()
-        except ValueError:
-            return str(path)
+        for inside in (path, path.resolve()):
+            with contextlib.suppress(ValueError):
+                return inside.relative_to(self.path).as_posix()
+        return str(path)
 
     def issue_name(self, name: str) -> str:
         """`weekly/2026-09-11` from that or from a draft's path; raises `errors.UsageError` for neither."""
         text = name.removesuffix(".md")
-        with contextlib.suppress(ValueError):
-            inside = (Path.cwd() / text).resolve().relative_to(self.path / "issues").as_posix()
+        with contextlib.suppress(ValueError, OSError, RuntimeError):  # NUL, no such folder any more, a loop of links
+            inside = (Path.cwd() / text).resolve().relative_to((self.path / "issues").resolve()).as_posix()
             if re.fullmatch(rf"[a-z0-9-]+/{PERIOD.pattern}", inside):
                 return inside
         text = text.removeprefix("./").removeprefix("issues/")
@@ -85,19 +85,29 @@ def find(start: Path | None, environ: dict[str, str] | None = None) -> Workspace
     environ = dict(os.environ) if environ is None else environ
     named = start or (Path(environ["NEWSLETTER_WORKSPACE"]) if environ.get("NEWSLETTER_WORKSPACE") else None)
     if named is not None:
-        if not (named / config.FILE).is_file():
+        if not _is_workspace(named):
             raise errors.WorkspaceError(
                 f"{named} is no workspace (no {config.FILE}); `newsletter init {named}` makes one"
             )
         return Workspace(named.resolve())
-    here = Path.cwd().resolve()
+    try:
+        here = Path.cwd().resolve()
+    except OSError:
+        raise errors.WorkspaceError("the folder you are in is gone; `newsletter -C DIR …` names a workspace") from None
     for folder in (here, *here.parents):
-        if (folder / config.FILE).is_file():
+        if _is_workspace(folder):
             return Workspace(folder)
     raise errors.WorkspaceError(
         f"no {config.FILE} here or in a folder above; `newsletter init DIR` makes a workspace, "
         "`newsletter -C DIR …` names one"
     )
+
+
+def _is_workspace(folder: Path) -> bool:
+    try:
+        return (folder / config.FILE).is_file()
+    except OSError:  # it may not be looked into, or its name is too long
+        return False
 
 
 def init(folder: Path) -> list[str]:
@@ -113,12 +123,23 @@ def init(folder: Path) -> list[str]:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(data)
                 written.append(name)
-        key = folder / config.Site().secret_key_file
+        key = folder / _key_file(folder)
         if not key.exists():
+            key.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
                 file.write(secrets.token_urlsafe(32) + "\n")
-            written.append(key.name)
+            written.append(str(key.relative_to(folder)) if key.is_relative_to(folder) else str(key))
     except OSError as error:
-        raise errors.WorkspaceError(f"{folder} cannot be made a workspace: {error}") from None
+        raise errors.WorkspaceError(
+            f"{folder} cannot be made a workspace: {error.filename or folder}: {error.strerror}"
+        ) from None
     return written
+
+
+def _key_file(folder: Path) -> str:
+    """Where the settings want the key; the default when they cannot be read."""
+    try:
+        return config.load(folder, {}).site.secret_key_file
+    except errors.ConfigError:
+        return config.Site().secret_key_file

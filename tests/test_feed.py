@@ -20,7 +20,9 @@ def rss(*items, head="<title>A feed</title>"):
         'xmlns:arxiv="http://arxiv.org/schemas/atom" xmlns:feedburner="http://rssnamespace.org/feedburner/ext/1.0"'
     )
     body = "".join(f"<item>{item}</item>" for item in items)
-    return f'<?xml version="1.0" encoding="utf-8"?><rss version="2.0" {namespaces}><channel>{head}{body}</channel></rss>'
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?><rss version="2.0" {namespaces}><channel>{head}{body}</channel></rss>'
+    )
 
 
 def atom(*entries, base=""):
@@ -69,7 +71,7 @@ def test_an_atom_entry_becomes_an_entry():
         atom(
             '<title type="html">&lt;b&gt;Otters&lt;/b&gt; return</title><id>urn:x:1</id><link rel="edit" href="https://site.test/edit"/>'
             '<link rel="alternate" href="https://site.test/a"/><author><name>Ann Lee</name></author><author><name>Bo Chen</name></author>'
-            '<updated>2026-09-03T10:00:00Z</updated><published>2026-09-01T10:00:00Z</published>'
+            "<updated>2026-09-03T10:00:00Z</updated><published>2026-09-01T10:00:00Z</published>"
             '<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>One.</p><p>Two.</p></div></content>'
         )
     )
@@ -134,14 +136,20 @@ def test_xml_base_is_where_relative_links_start():
 
 def test_a_guid_is_what_the_source_says_wherever_the_feed_lives():
     document = rss("<title>t</title><guid>post-1</guid>", "<title>t</title><guid>/post/2</guid>")
-    assert [(entry.guid, entry.url) for entry in read(document)] == [("post-1", None), ("/post/2", "https://feeds.test/post/2")]
+    assert [(entry.guid, entry.url) for entry in read(document)] == [
+        ("post-1", None),
+        ("/post/2", "https://feeds.test/post/2"),
+    ]
     assert [entry.guid for entry in read(document, "https://moved.test/")] == ["post-1", "/post/2"]
 
 
 def test_an_id_or_an_enclosure_stands_in_for_a_missing_link():
     assert one(atom("<title>t</title><id>https://site.test/1</id>")).url == "https://site.test/1"
     assert one(atom("<title>t</title><id>urn:x:1</id>")).url is None
-    assert one(rss('<title>t</title><enclosure url="https://site.test/a.mp3" type="audio/mpeg" length="1"/>')).url == "https://site.test/a.mp3"
+    assert (
+        one(rss('<title>t</title><enclosure url="https://site.test/a.mp3" type="audio/mpeg" length="1"/>')).url
+        == "https://site.test/a.mp3"
+    )
 
 
 def test_feedburners_own_link_is_not_the_articles():
@@ -212,11 +220,16 @@ def test_arxivs_replacements_are_no_news_and_cross_lists_are():
         )
 
     kinds = ["new", "cross", "replace", "replace-cross"]
-    assert [entry.title for entry in read(rss(*(item(kind, i) for i, kind in enumerate(kinds))))] == ["Paper 0", "Paper 1"]
+    assert [entry.title for entry in read(rss(*(item(kind, i) for i, kind in enumerate(kinds))))] == [
+        "Paper 0",
+        "Paper 1",
+    ]
 
 
 def test_arxivs_error_entry_is_an_error():
-    document = atom("<id>https://arxiv.org/api/errors#bad_id</id><title>Error</title><summary>incorrect id format</summary>")
+    document = atom(
+        "<id>https://arxiv.org/api/errors#bad_id</id><title>Error</title><summary>incorrect id format</summary>"
+    )
     assert "incorrect id format" in refusal(document.encode())
 
 
@@ -282,7 +295,10 @@ def test_broken_xml_gives_what_can_be_read():
 
 def test_no_entity_reaches_a_file_or_grows(tmp_path):
     (tmp_path / "secret").write_text("hush")
-    document = f'<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>' + rss("<title>a&x;b</title>")[38:]
+    document = (
+        f'<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY x SYSTEM "file://{tmp_path}/secret">]>'
+        + rss("<title>a&x;b</title>")[38:]
+    )
     assert "hush" not in repr(read(document))
     bombs = "".join(f'<!ENTITY l{i} "{f"&l{i - 1};" * 10}">' for i in range(1, 10))
     bomb = f'<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY l0 "lol">{bombs}]>' + rss("<title>x&l9;</title>")[38:]
@@ -294,7 +310,10 @@ def test_no_entity_reaches_a_file_or_grows(tmp_path):
     [
         (b"", "an empty answer"),
         (b" \n\x00", "an empty answer"),
-        (b"<!DOCTYPE html><html><head><title>Hello\n there</title></head><body>x</body></html>", "an HTML page titled “Hello there”"),
+        (
+            b"<!DOCTYPE html><html><head><title>Hello\n there</title></head><body>x</body></html>",
+            "an HTML page titled “Hello there”",
+        ),
         (b"<html><body>x</body></html>", "an HTML page without a title"),
         (b"<html><head><title>Just a moment...</title></head></html>", "robots"),
         (b'<?xml version="1.0"?><urlset><url/></urlset>', "its root is <urlset>"),
@@ -317,7 +336,10 @@ def test_feeds_that_a_page_links_to_are_named():
 
 
 @settings(deadline=None)
-@given(st.binary(max_size=400), st.sampled_from([b"", b"<rss><channel><item><title>", b"<feed><entry><link href='", b'{"version": "']))
+@given(
+    st.binary(max_size=400),
+    st.sampled_from([b"", b"<rss><channel><item><title>", b"<feed><entry><link href='", b'{"version": "']),
+)
 def test_any_octets_are_a_feed_or_a_feed_error(data, start):
     try:
         _, entries = feed.parse(start + data, url=URL, now=NOW)
@@ -325,7 +347,9 @@ def test_any_octets_are_a_feed_or_a_feed_error(data, start):
         assert str(error)
     else:
         for entry in entries:
-            whole = "\n".join([entry.title or "", entry.url or "", entry.summary, entry.guid or "", *entry.authors, *entry.categories])
+            whole = "\n".join(
+                [entry.title or "", entry.url or "", entry.summary, entry.guid or "", *entry.authors, *entry.categories]
+            )
             assert not set(whole) & set(map(chr, [*range(9), *range(11, 32), *range(0x7F, 0xA0), 0xE000, 0xE001]))
             assert whole.encode()
             assert entry.title or entry.url or entry.summary
@@ -343,3 +367,18 @@ def test_deep_and_broken_html_takes_no_time(tag):
     started = time.perf_counter()
     plain.from_html(tag * 200_000)
     assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "count", "what"), [("<item>", 20_001, "entries"), ("<a>", 500_001, "tags"), ("&", 2_000_001, "references")]
+)
+def test_a_flood_is_refused_before_it_takes_memory(unit, count, what):
+    started = time.perf_counter()
+    assert what in refusal(b"<rss><channel>" + unit.encode() * count)
+    assert time.perf_counter() - started < 2
+
+
+def test_tags_inside_cdata_are_text():
+    document = rss(f"<title>t</title><description><![CDATA[{'<b>x</b>' * 10}]]></description>").encode()
+    feed._refuse_floods(document.replace(b"<b>x</b>", b"<b></b>" * 40_000))
+    feed._refuse_floods(b"<![CDATA[" * 300_000)

@@ -189,7 +189,9 @@ def packed(kind, data):
     return gzip.compress(data[:10]) + gzip.compress(data[10:]) + b"\0" * 100  # members, then padding
 
 
-@pytest.mark.parametrize(("kind", "coding"), [("gzip", "gzip"), ("deflate", "deflate"), ("raw", "deflate"), ("many", "x-gzip")])
+@pytest.mark.parametrize(
+    ("kind", "coding"), [("gzip", "gzip"), ("deflate", "deflate"), ("raw", "deflate"), ("many", "x-gzip")]
+)
 def test_packed_answers_are_unpacked(kind, coding):
     data = b"<rss>" + bytes(range(256)) * 300
     with serve({"/f": Reply(packed(kind, data), headers={"Content-Encoding": coding})}) as server:
@@ -201,7 +203,7 @@ def test_a_file_that_was_packed_before_is_unpacked_too():
         assert get(server.url("/f.gz")).body == b"<rss/>"
 
 
-@given(st.binary(max_size=3000), st.sampled_from(["gzip", "deflate", "many"]), st.integers(1, 50))
+@given(st.binary(max_size=3000), st.sampled_from(["gzip", "deflate", "raw", "many"]), st.integers(1, 50))
 def test_unpacking_does_not_depend_on_how_the_octets_arrive(data, kind, size):
     body = packed(kind, data)
     unpacker = fetch._Unpacker(10_000)
@@ -305,7 +307,9 @@ def test_retry_after_is_handed_on_in_seconds(status, headers, seconds):
 
 
 def test_retry_after_as_a_date_is_measured_by_the_servers_clock():
-    headers = fetch.httpx2.Headers({"Retry-After": "Thu, 10 Sep 2026 12:05:00 GMT", "Date": "Thu, 10 Sep 2026 12:04:00 GMT"})
+    headers = fetch.httpx2.Headers(
+        {"Retry-After": "Thu, 10 Sep 2026 12:05:00 GMT", "Date": "Thu, 10 Sep 2026 12:04:00 GMT"}
+    )
     assert fetch._retry_after(headers, NOW) == 60
     assert fetch._retry_after(fetch.httpx2.Headers({"Retry-After": "Thu, 10 Sep 2026 11:00:00 GMT"}), NOW) == 0
 
@@ -327,7 +331,9 @@ def test_a_plain_server_asked_for_tls_is_named():
         assert "TLS" in str(fault(f"https://127.0.0.1:{server.port}/"))
 
 
-@pytest.mark.parametrize("url", ["", "feed.xml", "http://", "ftp://x/", "http://[::1", "http://x..y/", "http://" + "a" * 300 + "/"])
+@pytest.mark.parametrize(
+    "url", ["", "feed.xml", "http://", "ftp://x/", "http://[::1", "http://x..y/", "http://" + "a" * 300 + "/"]
+)
 def test_what_is_no_web_address_is_said_to_be_none(url):
     fault(url)
 

@@ -34,7 +34,9 @@ def test_a_row_becomes_an_entry_as_it_stands():
 
 
 def test_a_summary_alone_and_a_title_alone_are_enough():
-    good, bad = read({"summary": "Liu et al. replace it."}, {"title": "Only a title", "summary": None, "url": "", "published": ""})
+    good, bad = read(
+        {"summary": "Liu et al. replace it."}, {"title": "Only a title", "summary": None, "url": "", "published": ""}
+    )
     assert len(good) == 2
     assert not bad
 
@@ -110,7 +112,9 @@ def test_a_pattern_names_files_in_order(tmp_path):
     assert files.find("inbox/*.jsonl", tmp_path) == []
 
 
-@pytest.mark.parametrize("pattern", ["/etc/hostname", "//etc/hostname", "../x.jsonl", "a/../../x", "~/x", "", "a\0b", "nothing.jsonl", "**x"])
+@pytest.mark.parametrize(
+    "pattern", ["/etc/hostname", "//etc/hostname", "../x.jsonl", "a/../../x", "~/x", "", "a\0b", "nothing.jsonl", "**x"]
+)
 def test_a_pattern_that_leads_out_or_nowhere_is_refused(tmp_path, pattern):
     with pytest.raises(errors.FetchError):
         files.find(pattern, tmp_path)

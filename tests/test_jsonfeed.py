@@ -41,13 +41,18 @@ def test_an_item_becomes_an_entry():
 
 
 def test_version_1_has_one_author_and_the_feeds_author_stands_in():
-    _, entries = read([{"id": "1", "title": "a", "author": {"name": "Own"}}, {"id": "2", "title": "b"}], author={"name": "Feed"})
+    _, entries = read(
+        [{"id": "1", "title": "a", "author": {"name": "Own"}}, {"id": "2", "title": "b"}], author={"name": "Feed"}
+    )
     assert [entry.authors for entry in entries] == [("Own",), ("Feed",)]
 
 
 def test_relative_links_are_joined_to_the_feeds_address():
     assert read([{"id": "1", "url": "../post"}])[1][0].url == "https://feeds.test/post"
-    assert read([{"id": "1", "url": "post"}], feed_url="https://real.test/x/feed.json")[1][0].url == "https://real.test/x/post"
+    assert (
+        read([{"id": "1", "url": "post"}], feed_url="https://real.test/x/feed.json")[1][0].url
+        == "https://real.test/x/post"
+    )
 
 
 def test_an_id_that_is_an_address_stands_in_for_the_link():
@@ -55,13 +60,17 @@ def test_an_id_that_is_an_address_stands_in_for_the_link():
 
 
 def test_a_summary_beats_the_text_and_the_text_the_html():
-    _, entries = read([{"id": 7, "summary": "s", "content_text": "t"}, {"id": 8, "content_text": "1 < 2", "content_html": "h"}])
+    _, entries = read(
+        [{"id": 7, "summary": "s", "content_text": "t"}, {"id": 8, "content_text": "1 < 2", "content_html": "h"}]
+    )
     assert [entry.summary for entry in entries] == ["s", "1 < 2"]
     assert [entry.guid for entry in entries] == ["7", "8"]
 
 
 def test_items_that_say_nothing_are_left_out_and_wrong_types_are_nothing():
-    _, entries = read([{"id": "only"}, "text", None, {"title": ["x"], "url": 5, "content_text": "kept", "tags": 3, "authors": [5]}])
+    _, entries = read(
+        [{"id": "only"}, "text", None, {"title": ["x"], "url": 5, "content_text": "kept", "tags": 3, "authors": [5]}]
+    )
     assert [entry.summary for entry in entries] == ["kept"]
 
 
@@ -85,7 +94,9 @@ def test_what_is_no_json_feed_is_named(body, word):
 
 
 def test_a_byte_order_mark_and_lone_surrogates_do_no_harm():
-    body = b'\xef\xbb\xbf{"version": "https://jsonfeed.org/version/1", "items": [{"title": "a\\ud800b\\ue000c\\u0007"}]}'
+    body = (
+        b'\xef\xbb\xbf{"version": "https://jsonfeed.org/version/1", "items": [{"title": "a\\ud800b\\ue000c\\u0007"}]}'
+    )
     assert feed.parse(body, url=URL, now=NOW)[1][0].title == "abc"
 
 

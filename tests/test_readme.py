@@ -60,7 +60,7 @@ def test_the_first_issue_goes_out_as_the_readme_says(shell, tmp_path):
     port, web = free_port(), free_port()
     settings = folder / "newsletter.toml"
     settings.write_text(settings.read_text("utf-8").replace("port = 1025", f"port = {port}"), "utf-8")
-    command = block("newsletter mailbox").split() + ["--port", str(port), "--web-port", str(web), "--no-open"]
+    command = [*block("newsletter mailbox").split(), "--port", str(port), "--web-port", str(web), "--no-open"]
     mailbox = subprocess.Popen(command, cwd=folder, env=shell.env, stderr=subprocess.PIPE, text=True)
     try:
         assert told(mailbox, f":{web}")

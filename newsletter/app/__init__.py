@@ -227,11 +227,11 @@ class Newsletter:
 
         return sending.release(self, self.workspace.issue_name(issue))
 
-    def cancel(self, issue: str) -> int:
+    def cancel(self, issue: str, *, dry_run: bool = False) -> int:
         """Give an issue up before its first mail; its entries wait again. Returns how many."""
         from newsletter.app import composing
 
-        return composing.cancel(self, self.workspace.issue_name(issue))
+        return composing.cancel(self, self.workspace.issue_name(issue), dry_run=dry_run)
 
     # -- people --------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
+import itertools
 import os
 import tempfile
 import zoneinfo
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,21 +33,24 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
     date = composition.issue_date(newsletter, cutoff)
     period = date.isoformat() + (f"-{special}" if special else "")
     name = f"{newsletter.slug}/{period}"
-    restore_missing(app, newsletter)
+    restored = restore_missing(app, newsletter)
     with app.store.read() as session:
         standing = issues.find(session, name)
-    if standing is not None and standing.state != IssueState.CANCELLED:
-        if refresh and standing.state == IssueState.DRAFT:
-            return _refresh(app, newsletter, name, cutoff)
-        how = "; --refresh adds what came since" if standing.state == IssueState.DRAFT else ""
-        return reports.ComposeReport(None, reason=f"{name} stands already ({standing.state}){how}")
+        state = standing.state if standing is not None else IssueState.CANCELLED
+    if state == IssueState.DRAFT and refresh:
+        return _refresh(app, newsletter, name, cutoff)
+    if state != IssueState.CANCELLED:
+        return _stands(name, state, restored=name in restored)
     path = app.workspace.draft(name)
-    if path.exists():
+    if os.path.lexists(path):
         raise errors.StateError(
             f"{app.workspace.shown(path)} is there, but the database knows no issue {name}; "
             "move the file away to compose anew"
         )
     with app.store.write() as session:
+        standing = issues.find(session, name)
+        if standing is not None and standing.state != IssueState.CANCELLED:  # another compose was faster
+            return _stands(name, standing.state, restored=False)
         names, per_source = _sources(session, newsletter)
         topics = [topic.slug for topic in newsletter.topic]
         waiting = claims.waiting(session, newsletter.slug, topics, cutoff, names)
@@ -73,6 +79,12 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
     )
 
 
+def _stands(name: str, state: str, *, restored: bool) -> reports.ComposeReport:
+    how = "; --refresh adds what came since" if state == IssueState.DRAFT else ""
+    again = "; its file was missing and is written again" if restored else ""
+    return reports.ComposeReport(None, reason=f"{name} stands already ({state}){again}{how}")
+
+
 def _claim(
     session: Session,
     row: tables.Issue,
@@ -94,19 +106,38 @@ def _sorted_out(
     """(what belongs, with the topics it belongs to; what does not, and why)."""
     belonging, dropped = [], []
     for entry in waiting:
-        words = [entry.title or "", entry.summary, *entry.authors, *entry.categories, entry.source_name or ""]
-        fits, whys = [], []
-        for slug in entry.topics:
-            topic = newsletter.topic_of(slug)
-            found, why = relevance.belongs(words, topic.include, topic.exclude)
-            if found:
-                fits.append(slug)
-            whys.append(f"{slug}: {why}")
+        fits, whys = _fitting(entry, newsletter)
         if fits:
-            belonging.append(dataclasses.replace(entry, topics=tuple(fits)))
+            belonging.append(dataclasses.replace(entry, topics=fits))
         else:
             dropped.append((entry, "; ".join(whys)))
     return belonging, dropped
+
+
+def _fitting(entry: types.Claimed, newsletter: config.Newsletter) -> tuple[tuple[str, ...], list[str]]:
+    """(the topics whose rules let the entry in, what each topic's rules say)."""
+    words = [entry.title or "", entry.summary, *entry.authors, *entry.categories, entry.source_name or ""]
+    fits, whys = [], []
+    for slug in entry.topics:
+        topic = newsletter.topic_of(slug)
+        found, why = relevance.belongs(words, topic.include, topic.exclude)
+        if found:
+            fits.append(slug)
+        whys.append(f"{slug}: {why}")
+    return tuple(fits), whys
+
+
+def claimed(
+    session: Session, newsletter: config.Newsletter, row: tables.Issue, *, cut: bool = True
+) -> dict[str, types.Claimed]:
+    """ref -> entry that an issue has claimed, each with the topics that its draft was made with.
+
+    With `cut`, also those that an editor cut.
+    """
+    names, _ = _sources(session, newsletter)
+    found = claims.of_issue(session, row, [topic.slug for topic in newsletter.topic], names, cut=cut)
+    fits = {ref: _fitting(entry, newsletter)[0] for ref, entry in found.items()}
+    return {ref: dataclasses.replace(entry, topics=fits[ref] or entry.topics) for ref, entry in found.items()}
 
 
 def _words(entries: Sequence[types.Claimed]) -> dict[str, str]:
@@ -114,37 +145,33 @@ def _words(entries: Sequence[types.Claimed]) -> dict[str, str]:
 
 
 def _sources(session: Session, newsletter: config.Newsletter) -> tuple[dict[str, str], dict[str, int]]:
-    """(source address -> the name to show, name -> how many an issue may have)."""
+    """(source address -> the name to show, source address -> how many an issue may have)."""
     wanted = [source for topic in newsletter.topic for source in topic.sources]
     known = sources.known(session, [source.url for source in wanted])
-    names, limits = {}, {}
-    for source in wanted:
-        stored = known.get(source.url)
-        name = source.name or (stored.title if stored is not None and stored.title else "")
-        if name:
-            names[source.url] = name
-        if source.max_per_issue is not None:
-            names[source.url] = name or source.url
-            limits[name or source.url] = source.max_per_issue
-    return names, limits
+    titles = {url: row.title for url, row in known.items() if row.title}
+    names = titles | {source.url: source.name for source in wanted if source.name}
+    return names, {source.url: source.max_per_issue for source in wanted if source.max_per_issue is not None}
 
 
 def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetime) -> reports.ComposeReport:
     """Add what came since to a draft that is not approved, and write our own untouched blocks anew."""
     path = app.workspace.draft(name)
-    draft = issuefile.read_bytes(path.read_bytes(), app.workspace.shown(path))
+    data = read_draft(app, path)
+    draft = issuefile.read_bytes(data, app.workspace.shown(path))
+    here = {block.ref for section in draft.sections for block in section.blocks}
     topics = [topic.slug for topic in newsletter.topic]
     with app.store.write() as session:
         row = issues.get(session, name)
         issues.require(row, [IssueState.DRAFT], "only a draft can be refreshed")
         names, per_source = _sources(session, newsletter)
         belonging, dropped = _sorted_out(claims.waiting(session, newsletter.slug, topics, now, names), newsletter)
-        mine = list(claims.of_issue(session, row, topics, names, cut=False).values())
+        mine = list(claimed(session, newsletter, row, cut=False).values())
         chosen = composition.select(
             belonging,
-            max_entries=max(0, newsletter.max_entries - len(mine)),
+            max_entries=newsletter.max_entries,
             per_source=per_source,
             cutoff=now,
+            already=[entry for entry in mine if entry.ref in here],
         )
         as_written = claims.hashes(session, row)
         text = composition.refreshed(
@@ -154,6 +181,8 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
             added=chosen.taken,
             summaries=_words([*mine, *chosen.taken]),
             written=as_written,
+            more=dict(Counter(dict(draft.more)) + Counter(chosen.more())),
+            cutoff=now,
         )
         fresh = issuefile.read(text, name)
         ours = {entry.ref for entry in chosen.taken} | {
@@ -165,7 +194,9 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
         prints = {b.ref: issuefile.fingerprint(b) for s in fresh.sections for b in s.blocks if b.ref and b.ref in ours}
         _claim(session, row, chosen, written=prints, dropped=dropped, now=now)
         claims.set_hashes(session, row, prints)
-    changed = text != issuefile.write(draft)
+        if read_draft(app, path) != data:
+            raise errors.StateError(f"{app.workspace.shown(path)} was saved meanwhile; run this again")
+    changed = text.encode() != data
     if changed:
         write_draft(path, text)
     return reports.ComposeReport(
@@ -181,25 +212,45 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
     )
 
 
+def read_draft(app: App, path: Path) -> bytes:
+    """A draft's bytes; raises `errors.NotFound` in words when it cannot be read."""
+    shown = app.workspace.shown(path)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise errors.NotFound(f"{shown} is missing; `newsletter compose` writes it again") from None
+    except OSError as error:
+        raise errors.NotFound(f"{shown} cannot be read: {error.strerror}") from None
+
+
 def restore_missing(app: App, newsletter: config.Newsletter) -> list[str]:
     """Write drafts again that are missing: a kill between commit and file, or a file deleted by mistake."""
     restored = []
     with app.store.read() as session:
-        for row, _ in issues.listing(session, newsletter.slug):
-            name = f"{row.newsletter}/{row.period}"
-            path = app.workspace.draft(name)
-            if row.state != IssueState.DRAFT or path.exists():
-                continue
-            write_draft(path, _text_again(session, newsletter, row))
-            restored.append(name)
+        rows = [row for row, _ in issues.listing(session, newsletter.slug) if row.state == IssueState.DRAFT]
+    for row in rows:
+        name = f"{row.newsletter}/{row.period}"
+        path = app.workspace.draft(name)
+        if os.path.lexists(path):
+            continue
+        with app.store.write() as session:
+            text = _text_again(session, newsletter, row)
+            draft = issuefile.read(text, name)
+            prints = {b.ref: issuefile.fingerprint(b) for s in draft.sections for b in s.blocks if b.ref}
+            claims.set_hashes(session, row, prints)
+        write_draft(path, text)
+        restored.append(name)
     return restored
 
 
 def _text_again(session: Session, newsletter: config.Newsletter, row: tables.Issue) -> str:
     names, _ = _sources(session, newsletter)
     topics = [topic.slug for topic in newsletter.topic]
-    mine = list(claims.of_issue(session, row, topics, names, cut=False).values())
-    held = [(entry, why) for entry, why in claims.held_by(session, row, topics, names)]
+    mine = list(claimed(session, newsletter, row, cut=False).values())
+    held = [
+        (dataclasses.replace(entry, topics=_fitting(entry, newsletter)[0] or entry.topics), why)
+        for entry, why in claims.held_by(session, row, topics, names)
+    ]
     taken = composition.newest_first(mine, row.cutoff_at)
     return composition.draft(
         newsletter,
@@ -213,18 +264,23 @@ def _text_again(session: Session, newsletter: config.Newsletter, row: tables.Iss
 
 def write_draft(path: Path, text: str) -> None:
     """Write a file whole or not at all. Raises `errors.StoreError` when it cannot be written."""
+    temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = Path(made)
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
+        temporary.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
+        temporary.replace(path)
     except OSError as error:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
         raise errors.StoreError(
-            f"{path} cannot be written ({error}); the entries are kept: mend that and run `newsletter compose` again"
+            f"{path} cannot be written ({error.strerror}); the entries are kept: "
+            "mend that and run `newsletter compose` again"
         ) from None
 
 
@@ -254,9 +310,10 @@ def view(app: App, row: tables.Issue, entries: int) -> reports.IssueView:
     )
 
 
-def cancel(app: App, name: str) -> int:
+def cancel(app: App, name: str, *, dry_run: bool = False) -> int:
     """Give an issue up before its first mail: its entries wait again, its period is free. Returns how many entries."""
-    with app.store.write() as session:
+    back = 0
+    with contextlib.suppress(_DryRun), app.store.write() as session:
         row = issues.get(session, name)
         if row.state in (IssueState.SENT, IssueState.CANCELLED):
             raise errors.StateError(f"{name} is {row.state}; only what is not sent can be cancelled")
@@ -270,10 +327,30 @@ def cancel(app: App, name: str) -> int:
         back = claims.give_back(session, row)
         issues.thaw(session, row)
         row.state, row.reason, row.planned_at = IssueState.CANCELLED, None, None
-    path = app.workspace.draft(name)
-    if path.exists():
-        path.replace(path.with_name(f"{path.stem}.cancelled.md"))
+        if dry_run:
+            raise _DryRun
+    if not dry_run:
+        _put_aside(app.workspace.draft(name))
     return back
+
+
+class _DryRun(Exception):
+    """Rolls a transaction back."""
+
+
+def _put_aside(path: Path) -> None:
+    """Rename a cancelled issue's draft, over nothing that was put aside before."""
+    if not path.exists():
+        return
+    endings = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
+    names = (path.with_name(f"{path.stem}.cancelled{ending}.md") for ending in endings)
+    target = next(name for name in names if not name.exists())
+    try:
+        path.rename(target)
+    except OSError as error:
+        raise errors.StateError(
+            f"the issue is cancelled, but {path} cannot be put aside ({error.strerror}); move it away yourself"
+        ) from None
 
 
 def schedule(app: App, newsletter: str | None, start: dt.datetime, end: dt.datetime) -> list[reports.Event]:

@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from newsletter import addresses, config, deliver, errors, issuefile, render, types
 from newsletter import compose as composition
-from newsletter.app import reports
+from newsletter.app import composing, reports
 from newsletter.deliver import dkim, message
 from newsletter.render import check as preflight
 from newsletter.store import claims, issues, outbox, tables
@@ -71,17 +71,12 @@ def open_issue(app: App, name: str) -> Opened:
                 return _frozen(app, session, name, newsletter, row)
             if row is not None and row.state == IssueState.CANCELLED:
                 raise errors.StateError(f"{name} is cancelled")
-            known = claims.of_issue(session, row, [t.slug for t in newsletter.topic], {}) if row is not None else {}
+            known = composing.claimed(session, newsletter, row) if row is not None else {}
     path = app.workspace.draft(name)
     shown = app.workspace.shown(path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        if row is None:
-            raise errors.NotFound(f"there is no issue {name}; `newsletter issues` lists them") from None
-        raise errors.NotFound(f"{shown} is missing; `newsletter compose` writes it again") from None
-    except OSError as error:
-        raise errors.NotFound(f"{shown} cannot be read: {error}") from None
+    if row is None and not path.exists():
+        raise errors.NotFound(f"there is no issue {name}; `newsletter issues` lists them")
+    data = composing.read_draft(app, path)
     draft = issuefile.read_bytes(data, shown)
     issue = composition.issue_of(
         draft,
@@ -122,8 +117,14 @@ def _letterhead(app: App, newsletter: config.Newsletter, name: str) -> message.L
 
 
 def check(app: App, name: str) -> reports.CheckReport:
-    """Every edition that somebody would get now, and the one with all topics."""
-    return check_opened(app, open_issue(app, name))
+    """Every edition that somebody would get now, and the one with all topics; or what is wrong with the files."""
+    try:
+        return check_opened(app, open_issue(app, name))
+    except errors.DraftError as error:
+        bad = [types.Finding("draft", what, f"{error.path}:{line}") for line, what in error.problems]
+    except errors.TemplateError as error:
+        bad = [types.Finding("template", str(error), f"templates/{error.name}")]
+    return reports.CheckReport(ok=False, errors=bad, warnings=[], size={})
 
 
 def check_opened(app: App, opened: Opened) -> reports.CheckReport:

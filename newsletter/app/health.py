@@ -74,7 +74,7 @@ def _templates(app: App) -> Iterable[Line]:
 
 def _database(app: App) -> Iterable[Line]:
     path = Path(app.settings.database_url.removeprefix("sqlite:///"))
-    if not path.exists():
+    if app.settings.database_url.startswith("sqlite") and not path.exists():
         yield Line("OK", "database", "not made yet: the first command that needs it makes it")
         return
     found = store.connect_any(app.settings.database_url)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from newsletter import addresses, deliver, errors, types
 from newsletter.app import editing, reports
 from newsletter.deliver import message, smtp
+from newsletter.render import check as preflight
 from newsletter.store import issues, outbox, tables
 from newsletter.types import DeliveryState, IssueState
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 Counts = Callable[[dict[str, int]], None]
+OTHERS_SECONDS = 0.5  # how often to look whether another process is still sending
 
 
 def send(
@@ -74,24 +76,61 @@ def _refuse_drift(app: App, row: tables.Issue, *, frozen: bool) -> None:
 
 async def _send(app: App, opened: editing.Opened, *, wait: bool, progress: Counts | None) -> reports.StatusReport:
     stop = asyncio.Event()
-    task = asyncio.current_task()
-    assert task is not None
-    with _signals(stop, task):
-        probe = await smtp.connect(app.settings.smtp)  # a server that is not there: say so before anything changes
-        await probe.quit()
-        await asyncio.to_thread(plan, app, opened)
-        while True:
-            result = await _run(app, opened, stop, progress)
-            report = await asyncio.to_thread(_settle, app, opened, result)
-            if not wait or result.stopped or result.held or result.trouble or result.lost or report.next_due is None:
-                return report
-            seconds = max(1.0, (report.next_due - app.clock.now()).total_seconds())
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), seconds)
+    work = asyncio.create_task(_work(app, opened, stop, wait=wait, progress=progress))
+    with _signals(stop, work):
+        await asyncio.wait([work])
+    if work.cancelled():
+        report = await asyncio.to_thread(status, app, opened.name)
+        return dataclasses.replace(report, trouble="stopped while messages were being handed over")
+    return work.result()
+
+
+async def _work(
+    app: App, opened: editing.Opened, stop: asyncio.Event, *, wait: bool, progress: Counts | None
+) -> reports.StatusReport:
+    probe = await smtp.connect(app.settings.smtp)  # a server that is not there: say so before anything changes
+    await probe.quit()
+    if stop.is_set():
+        return dataclasses.replace(await asyncio.to_thread(status, app, opened.name), stopped=True)
+    await asyncio.to_thread(plan, app, opened)
+    while True:
+        result = await _run(app, opened, stop, progress)
+        ended = bool(result.stopped or result.held or result.trouble or result.lost)
+        waited = not ended and await _wait_for_others(app, opened, stop)
+        report = await asyncio.to_thread(_settle, app, opened, result)
+        if result.stopped or stop.is_set():
+            return dataclasses.replace(report, stopped=True)
+        if ended or report.state != IssueState.SENDING:
+            return report
+        if waited:  # what they left is ours now
+            continue
+        if not wait or report.next_due is None:
+            return report
+        await _pause(stop, max(1.0, (report.next_due - app.clock.now()).total_seconds()))
+
+
+async def _wait_for_others(app: App, opened: editing.Opened, stop: asyncio.Event) -> bool:
+    """Wait until no other living process has a part of this issue. Was there one?"""
+
+    def busy() -> bool:
+        with app.store.read() as session:
+            return any(not app.is_dead(owner) for owner in outbox.lease_owners(session, opened.issue_id))
+
+    if not await asyncio.to_thread(busy):
+        return False
+    logger.warning("another `send` has the rest of this issue; waiting for it", extra={"issue": opened.name})
+    while not stop.is_set() and await asyncio.to_thread(busy):
+        await _pause(stop, OTHERS_SECONDS)
+    return True
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
 
 
 @contextlib.contextmanager
-def _signals(stop: asyncio.Event, task: asyncio.Task[object]) -> Iterator[None]:
+def _signals(stop: asyncio.Event, task: asyncio.Task[reports.StatusReport]) -> Iterator[None]:
     """The first SIGTERM or Ctrl-C drains, the second one stops: what is under way is then recorded as in doubt."""
     loop = asyncio.get_running_loop()
 
@@ -124,20 +163,20 @@ def plan(app: App, opened: editing.Opened) -> int:
 
 
 async def _run(app: App, opened: editing.Opened, stop: asyncio.Event, progress: Counts | None) -> deliver.Result:
-    with app.store.read() as session:
-        row = issues.get(session, opened.name)
-        counts = outbox.standing(session, row.id or 0, app.is_dead).counts
-        encoded = {
-            found_id: message.encode(edition, opened.letterhead)
-            for found_id, edition in issues.editions(session, row).values()
-        }
+    counts = (await asyncio.to_thread(status, app, opened.name)).counts
+
+    def edition(edition_id: int) -> message.Encoded:
+        with app.store.read() as session:
+            stored = issues.editions(session, issues.get(session, opened.name)).values()
+        return message.encode(dict(stored)[edition_id], opened.letterhead)
 
     def edition_of(topics: tuple[str, ...]) -> tuple[int, message.Encoded]:
         """An edition first needed now: from what is frozen, checked and stored before its first mail."""
-        edition = opened.edition(topics)
-        with app.store.write() as writing:
-            found = issues.add_edition(writing, issues.get(writing, opened.name), edition)
-        return found.id or 0, message.encode(edition, opened.letterhead)
+        found = opened.edition(topics)
+        _check(app, opened, found)
+        with app.store.write() as session:
+            stored = issues.add_edition(session, issues.get(session, opened.name), found)
+        return stored.id or 0, message.encode(found, opened.letterhead)
 
     def count(state: str) -> None:
         counts[state] += 1
@@ -154,13 +193,22 @@ async def _run(app: App, opened: editing.Opened, stop: asyncio.Event, progress: 
         newsletter=opened.newsletter.slug,
         smtp=app.settings.smtp,
         signer=app.signer,
-        editions=encoded,
+        edition=edition,
         edition_of=edition_of,
         now=app.clock.now,
         wall_clock=app.wall_clock,
         locks=app.locks,
     )
     return await deliver.run(job, app.store, stop=stop, progress=count)
+
+
+def _check(app: App, opened: editing.Opened, edition: types.Edition) -> None:
+    """Raise `errors.CheckError` when an edition may not go out."""
+    reader = deliver.recipient_of(app.signer, opened.issue_id, subscriber_id=0, email="reader@example.org", name="")
+    page, text = message.filled(edition, opened.letterhead, reader)
+    mistakes, _ = preflight.check(edition, opened.issue, html=page, text=text)
+    if mistakes:
+        raise errors.CheckError(opened.name, [f"  {each.code}: {each.message}" for each in mistakes])
 
 
 def _settle(app: App, opened: editing.Opened, result: deliver.Result) -> reports.StatusReport:
@@ -254,7 +302,11 @@ async def _send_test(app: App, letters: Sequence[tuple[str, message.Message]]) -
     try:
         for email, letter in letters:
             if not connection.open:
-                connection = await smtp.connect(app.settings.smtp)
+                try:
+                    connection = await smtp.connect(app.settings.smtp)
+                except errors.ServerError as error:  # it was there for the first ones: say who got it
+                    answers.append((email, str(error)))
+                    continue
             outcome = await connection.envelope(letter) or await connection.data() or await connection.body(letter)
             sent = outcome.verdict is types.Verdict.SENT
             answers.append((email, None if sent else f"{outcome.code or ''} {outcome.reply}".strip()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ class Options:
     app: Newsletter | None = None
 
 
-class LazyGroup(click.Group):
+class LazyGroup(output.Group):
     """Knows its commands by name; imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,18 +73,6 @@ class LazyGroup(click.Group):
         module, _, name = COMMANDS[cmd_name][0].partition(":")
         found: click.Command = getattr(importlib.import_module(f"newsletter.cli.{module}"), name)
         return found
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """With a hint for a misspelt one."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            import difflib
-
-            near = difflib.get_close_matches(args[0], COMMANDS, 1)
-            hint = f" Did you mean {near[0]}?" if near else " `newsletter --help` lists them."
-            raise click.UsageError(f"No such command {args[0]!r}.{hint}", ctx)
-        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """From the table above: nothing is imported."""
@@ -128,6 +117,10 @@ def cli(ctx: click.Context, folder: Path | None, now: dt.datetime | None, verbos
 
 def main(args: list[str] | None = None) -> None:
     """Run a command; a person's mistake becomes lines on stderr and an exit code, never a traceback."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # one that is closed is None
+        stream = getattr(sys, name) or open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115, PTH123
+        setattr(sys, name, stream)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(run(args))
 
 
@@ -150,5 +143,9 @@ def run(args: list[str] | None = None) -> int:
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nobody to tell
+        return 1
+    except OSError as error:  # a full disk, a file that may not be read
+        where = f"{error.filename}: " if error.filename else ""
+        click.echo(f"error: {where}{error.strerror or error}", err=True)
         return 1
     return code if isinstance(code, int) else 0

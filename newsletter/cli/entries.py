@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from newsletter.app import reports
 
 
-@click.group()
+@click.group(cls=output.Group)
 def entries() -> None:
     """The articles that were found."""
 
@@ -91,9 +91,9 @@ def entries_import(
 @click.option(
     "--topic", "topics", multiple=True, required=True, metavar="SLUG", help="For which topic; may be repeated."
 )
-@click.option("--newsletter", metavar="SLUG")
-@click.option("--title")
-@click.option("--url")
+@click.option("--newsletter", metavar="SLUG", help="The topic's newsletter, if several have one of that name.")
+@click.option("--title", help="Its title, if it has one.")
+@click.option("--url", help="Where it is to be read.")
 @click.option("--author", "authors", multiple=True, help="May be repeated.")
 @click.option("--summary", default="", help="Two sentences; - reads them from stdin.")
 @click.option("--published", metavar="DATE", help="2026-09-11, or with a time.")
@@ -124,7 +124,7 @@ def entries_add(
 @entries.command("drop")
 @click.argument("refs", metavar="ID…", nargs=-1, required=True)
 @click.option("--newsletter", metavar="SLUG", help="In which newsletter.")
-@click.option("--reason", default="dropped by hand", show_default=True)
+@click.option("--reason", default="dropped by hand", show_default=True, help="What `entries list` shows.")
 @output.json_option
 @output.dry_run_option
 @click.pass_context

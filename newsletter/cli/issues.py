@@ -36,12 +36,28 @@ def compose(ctx: click.Context, newsletter: str | None, refresh: bool, special: 
         raise click.BadParameter("lower-case letters, digits and hyphens only", param_hint="--special")
     app = output.app(ctx)
     slugs = [newsletter] if newsletter else [each.slug for each in app.settings.newsletter]
-    found = [app.compose(slug, refresh=refresh, special=special) for slug in slugs]
-    if as_json:
-        output.emit(found[0].as_json() if len(found) == 1 else {"issues": [report.as_json() for report in found]})
+    if len(slugs) == 1:
+        report = app.compose(slugs[0], refresh=refresh, special=special)
+        if as_json:
+            output.emit(report.as_json())
+        else:
+            _tell_composed(report)
         return
-    for report in found:
-        _tell_composed(report)
+    found, failed = [], False
+    for slug in slugs:  # one newsletter's trouble is its own
+        try:
+            report = app.compose(slug, refresh=refresh, special=special)
+        except errors.NewsletterError as error:
+            failed = True
+            output.warn(f"error: {slug}: {error}")
+            continue
+        found.append(report)
+        if not as_json:
+            _tell_composed(report)
+    if as_json:
+        output.emit({"issues": [report.as_json() for report in found]})
+    if failed:
+        ctx.exit(1)
 
 
 def _tell_composed(report: reports.ComposeReport) -> None:
@@ -60,12 +76,11 @@ def _tell_composed(report: reports.ComposeReport) -> None:
     output.say(f"  edit {report.path}, then `newsletter check {report.issue}`")
 
 
-class _Issues(click.Group):
+class _Issues(output.Group):
     """`issues` alone is `issues list`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        known = {"list", "show"}
-        if not any(arg in known or arg in ("-h", "--help") for arg in args):
+        if not args or (args[0].startswith("-") and args[0] not in ("-h", "--help")):
             args = ["list", *args]
         return super().parse_args(ctx, args)
 
@@ -191,12 +206,18 @@ def approve(ctx: click.Context, issue: str, by: str | None, as_json: bool) -> No
 
 @click.command()
 @ISSUE
+@output.json_option
 @click.pass_context
 @output.example("newsletter unapprove weekly/2026-09-11")
-def unapprove(ctx: click.Context, issue: str) -> None:
+def unapprove(ctx: click.Context, issue: str, as_json: bool) -> None:
     """Thaw an approved issue, to edit it again. Not once sending has begun."""
-    output.app(ctx).unapprove(issue)
-    output.say(f"{issue} is a draft again")
+    app = output.app(ctx)
+    app.unapprove(issue)
+    name = app.workspace.issue_name(issue)
+    if as_json:
+        output.emit({"issue": name, "state": "draft"})
+    else:
+        output.say(f"{name} is a draft again")
 
 
 def _people(audience: dict[str, int]) -> str:

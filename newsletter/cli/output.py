@@ -40,6 +40,23 @@ def dry_run_option(function: F) -> F:
     return click.option("--dry-run", is_flag=True, help="Say what would be done; do nothing.")(function)
 
 
+class Group(click.Group):
+    """A group of commands that has a hint for a misspelt one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click's, but for the hint."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            import difflib
+
+            near = difflib.get_close_matches(args[0], names, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"`{ctx.command_path} --help` lists them."
+            raise click.UsageError(f"No such command {args[0]!r}. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
 def say(text: str, *, err: bool = True) -> None:
     """A line of talk; silent with -q. It goes to stderr, so that stdout holds results only."""
     ctx = click.get_current_context(silent=True)
@@ -118,6 +135,7 @@ def example(*lines: str) -> Callable[[F], F]:
 @functools.cache
 def date_time() -> click.ParamType[dt.datetime]:
     """An ISO 8601 date and time with an offset, as a click type."""
+
     class Moment(click.ParamType[dt.datetime]):
         name = "ISO"
 

@@ -168,43 +168,67 @@ def deliveries(ctx: click.Context, issue: str, state: str | None, as_csv: bool, 
 @click.command()
 @ISSUE
 @click.option("--state", required=True, type=click.Choice(["failed", "in_doubt"]), help="Which deliveries.")
+@output.json_option
 @click.pass_context
 @output.example("newsletter retry weekly/2026-09-11 --state in_doubt")
-def retry(ctx: click.Context, issue: str, state: str) -> None:
+def retry(ctx: click.Context, issue: str, state: str, as_json: bool) -> None:
     """Let failed deliveries, or those in doubt, go out again at the next `send`.
 
     One in doubt gets the same bytes and the same Message-ID: whoever has it already can tell that it is the same.
     """
-    done = output.app(ctx).retry(issue, state)
+    app = output.app(ctx)
+    done = app.retry(issue, state)
+    if as_json:
+        output.emit({"issue": app.workspace.issue_name(issue), "again": done})
+        return
     output.say(f"{done} will be tried again; `newsletter send {issue}` does it" if done else "there is none")
 
 
 @click.command()
 @ISSUE
-@click.option("--reason", default="held by hand", show_default=True)
+@click.option("--reason", default="held by hand", show_default=True, help="What `status` shows.")
+@output.json_option
 @click.pass_context
 @output.example("newsletter hold weekly/2026-09-11 --reason 'a wrong number'")
-def hold(ctx: click.Context, issue: str, reason: str) -> None:
+def hold(ctx: click.Context, issue: str, reason: str, as_json: bool) -> None:
     """Stop an issue; a `send` that is under way stops within one message a connection."""
-    output.app(ctx).hold(issue, reason)
+    app = output.app(ctx)
+    app.hold(issue, reason)
+    if as_json:
+        output.emit({"issue": app.workspace.issue_name(issue), "state": "held", "reason": reason})
+        return
     output.say(f"{issue} is held; `newsletter release {issue}` lets it go on")
 
 
 @click.command()
 @ISSUE
+@output.json_option
 @click.pass_context
 @output.example("newsletter release weekly/2026-09-11")
-def release(ctx: click.Context, issue: str) -> None:
+def release(ctx: click.Context, issue: str, as_json: bool) -> None:
     """Let a held issue go on: `send` may send it again."""
-    state = output.app(ctx).release(issue)
+    app = output.app(ctx)
+    state = app.release(issue)
+    if as_json:
+        output.emit({"issue": app.workspace.issue_name(issue), "state": state})
+        return
     output.say(f"{issue} is {state}; `newsletter send {issue}` goes on")
 
 
 @click.command()
 @ISSUE
+@output.dry_run_option
+@output.json_option
 @click.pass_context
 @output.example("newsletter cancel weekly/2026-09-11")
-def cancel(ctx: click.Context, issue: str) -> None:
+def cancel(ctx: click.Context, issue: str, dry_run: bool, as_json: bool) -> None:
     """Give an issue up before its first mail: its entries wait again, its draft is put aside."""
-    back = output.app(ctx).cancel(issue)
-    output.say(f"{issue} is cancelled; {back} entries wait again")
+    app = output.app(ctx)
+    back = app.cancel(issue, dry_run=dry_run)
+    name = app.workspace.issue_name(issue)
+    if as_json:
+        output.emit({"issue": name, "dry_run": dry_run, "waiting_again": back})
+    elif dry_run:
+        output.say(f"{name} would be cancelled; {back} entries would wait again")
+    else:
+        output.say(f"{name} is cancelled; {back} entries wait again")

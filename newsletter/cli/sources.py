@@ -9,7 +9,7 @@ import click
 from newsletter.cli import output
 
 
-@click.group()
+@click.group(cls=output.Group)
 def sources() -> None:
     """Where entries come from."""
 

@@ -12,12 +12,16 @@ from newsletter.cli import output
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@output.json_option
 @output.example("newsletter init my-letter")
-def init(folder: Path) -> None:
+def init(folder: Path, as_json: bool) -> None:
     """Make a workspace in FOLDER, or add to one what it lacks. Never overwrites."""
     from newsletter import workspace
 
     written = workspace.init(folder)
+    if as_json:
+        output.emit({"workspace": str(folder), "written": written})
+        return
     if not written:
         output.say(f"{folder} has everything already")
         return
@@ -25,7 +29,7 @@ def init(folder: Path) -> None:
     output.say(f"next: cd {folder}, look at newsletter.toml, then `newsletter doctor`")
 
 
-@click.group()
+@click.group(cls=output.Group)
 def topics() -> None:
     """The topics that subscribers pick."""
 
@@ -60,7 +64,7 @@ def schedule(
 ) -> None:
     """What the schedule says will happen when: drafts composed, issues sent."""
     app = output.app(ctx)
-    begin = start or app.clock.now()
+    begin = start or app.clock.started
     events = app.schedule(newsletter, begin, end or begin + dt.timedelta(weeks=4))
     if as_json:
         output.emit({"events": [event.as_json() for event in events]})
@@ -94,7 +98,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
         ctx.exit(1)
 
 
-@click.group()
+@click.group(cls=output.Group)
 def config() -> None:
     """The settings."""
 
@@ -124,19 +128,23 @@ def _lines(value: object, key: str) -> list[str]:
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}"]
 
 
-@click.group()
+@click.group(cls=output.Group)
 def db() -> None:
     """The database."""
 
 
 @db.command("upgrade")
+@output.json_option
 @click.pass_context
 @output.example("newsletter db upgrade")
-def db_upgrade(ctx: click.Context) -> None:
+def db_upgrade(ctx: click.Context, as_json: bool) -> None:
     """Bring the database to the schema of this program; a new one is made."""
     from newsletter.app import database
 
     before, after = database.upgrade(output.app(ctx))
+    if as_json:
+        output.emit({"schema": after, "was": before})
+        return
     output.say(f"the database is at schema {after}" + ("" if before == after else f" (was {before or 'empty'})"))
 
 
@@ -160,12 +168,16 @@ def db_check(ctx: click.Context, as_json: bool) -> None:
 
 @db.command("backup")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@output.json_option
 @click.pass_context
 @output.example("newsletter db backup backups/2026-09-11.db")
-def db_backup(ctx: click.Context, file: Path) -> None:
+def db_backup(ctx: click.Context, file: Path, as_json: bool) -> None:
     """Copy the database to FILE while it is in use; the copy is checked. Keep secret.key with it."""
     from newsletter.app import database
 
     app = output.app(ctx)
     database.backup(app, file)
+    if as_json:
+        output.emit({"file": str(file)})
+        return
     output.say(f"{file} is a sound copy; keep {app.settings.site.secret_key_file} with it: links in sent mails need it")

@@ -20,7 +20,7 @@ from sqlmodel import Session
 
 from newsletter import config, errors, tokens, types
 from newsletter.deliver import ledger, message, pace, smtp, verdicts
-from newsletter.store import Store, outbox, owners
+from newsletter.store import Store, attempts, outbox, owners
 from newsletter.tokens import Purpose
 from newsletter.types import DeliveryState, Verdict
 
@@ -29,25 +29,24 @@ logger = logging.getLogger(__name__)
 BUDGET_AFTER = 50  # attempts before the error budget is looked at
 POLICY_STOP = 5  # refusals for policy in a row: the run stops
 MOST_LOSSES = 10  # connections lost in a row with nothing accepted between: the run gives the server up
+MOST_COPIES = 3  # the server drops us after the last dot each time: from here on a person decides
 TRIES = 3  # how often a row is taken up again within one run after the server was lost
 FIRST_RETRY = dt.timedelta(minutes=1)
 LONGEST_RETRY = dt.timedelta(hours=4)
 CONNECT_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)  # seconds between attempts to connect; then the run gives up
 
-EditionOf = Callable[[tuple[str, ...]], tuple[int, message.Encoded]]
-
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Job:
-    """What a run needs to know. `edition_of` renders (and checks and stores) an edition that is first needed now."""
+    """What a run needs to know. `edition` loads one; `edition_of` renders, checks and stores one first needed now."""
 
     issue_id: int
     name: str
     newsletter: str
     smtp: config.Smtp
     signer: tokens.Signer
-    editions: dict[int, message.Encoded]
-    edition_of: EditionOf
+    edition: Callable[[int], message.Encoded]
+    edition_of: Callable[[tuple[str, ...]], tuple[int, message.Encoded]]
     now: Callable[[], dt.datetime]
     wall_clock: Callable[[], float]
     locks: Path
@@ -55,7 +54,11 @@ class Job:
 
 @dataclasses.dataclass(slots=True)
 class Result:
-    """What a run did. `stopped`: by a signal; `held`: why it is paused; `trouble`: why the server was given up."""
+    """What a run did.
+
+    `stopped`: by a signal; `held`: why the issue is to be paused; `trouble`: why the server was given up; `lost`:
+    somebody took the issue away (held it), or has the batch.
+    """
 
     done: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
     stopped: bool = False
@@ -67,17 +70,19 @@ class Result:
 async def run(job: Job, store: Store, *, stop: asyncio.Event, progress: Callable[[str], None]) -> Result:
     """Send what is due now; returns when nothing is, or when `stop` is set and what was under way is recorded.
 
-    `progress` is called with the new state of each delivery. Raises `errors.StoreError` when the ledger cannot be
-    written: what was under way is then in doubt, and nothing more is sent.
+    Cancelled, it closes its connections at once: whoever's body was under way is in doubt. `progress` is called with
+    the new state of each delivery. Raises `errors.StoreError` when the ledger cannot be written: what was under way is
+    then in doubt, and nothing more is sent.
     """
     owner = owners.Owner(job.locks)
     try:
         book = ledger.Ledger(store, job.issue_id, job.newsletter, owner.id)
+        sender = Run(job, book, owner.id, stop, progress)
         try:
-            return await Run(job, book, owner.id, stop, progress).work()
+            return await sender.work()
         finally:
             try:
-                await book.call(lambda session: outbox.release(session, job.issue_id, owner.id))
+                await book.call(sender.give_back)
             finally:
                 await book.close()
     finally:
@@ -93,11 +98,13 @@ class Run:
         self.job, self.book, self.owner, self.stop, self.progress = job, book, owner, stop, progress
         self.result = Result()
         self._rows: collections.deque[tuple[int, outbox.Row]] = collections.deque()
+        self._editions: dict[int, message.Encoded] = {}
         self._tries: collections.Counter[int] = collections.Counter()
         self._taking = asyncio.Lock()
         self._connecting = asyncio.Lock()
+        self._connections: set[smtp.Connection] = set()  # of those who will take another row
         self._policy = self._losses = 0
-        self._failed = self._attempts = 0
+        self._refused = self._answered = 0  # of this run: who releases a held issue has seen what was before
         self._quit = asyncio.Event()  # set by `stop`, by trouble, by a held issue
         self.pace = pace.Pace({}, {}, job.wall_clock)
 
@@ -108,8 +115,11 @@ class Run:
         watcher = asyncio.create_task(self._watch())
         workers = [asyncio.create_task(self._connection()) for _ in range(smtp_settings.connections)]
         try:
-            done, _ = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
-            for task in done:
+            _, others = await asyncio.wait(workers, return_when=asyncio.FIRST_EXCEPTION)
+            self._quit.set()
+            if others:  # one failed in a way that nobody foresaw: the others finish what they have in their hands
+                await asyncio.wait(others)
+            for task in workers:
                 task.result()
         finally:
             self._quit.set()
@@ -119,9 +129,7 @@ class Run:
             watcher.cancel()
             await asyncio.gather(watcher, return_exceptions=True)
         self.result.stopped = self.stop.is_set()
-        logger.info(
-            "sent", extra={"issue": self.job.name, **dict(self.result.done)}
-        )
+        logger.info("sent", extra={"issue": self.job.name, **self.result.done})
         return self.result
 
     async def _watch(self) -> None:
@@ -130,14 +138,7 @@ class Run:
 
     async def _prepare(self) -> None:
         job = self.job
-
-        def look(session: Session) -> tuple[dict[str, float], dict[str, int]]:
-            alive = outbox.standing(session, job.issue_id, lambda owner: owners.is_dead(job.locks, owner))
-            return outbox.paces(session), alive.counts
-
-        remembered, counts = await self.book.call(look)
-        self._failed = counts["failed"]
-        self._attempts = counts["failed"] + counts["sent"]
+        remembered = await self.book.call(outbox.paces)
         per_domain = {domain: config.parse_rate(rate) for domain, rate in job.smtp.per_domain_rate.items()}
         self.pace = pace.Pace(pace.limits(job.smtp.rates, per_domain), remembered, job.wall_clock)
 
@@ -148,26 +149,34 @@ class Run:
         async with self._taking:
             while not self._rows and not self._quit.is_set():
                 found = await self.book.call(self._lease)
-                if found is None:
+                if found is not None:
+                    k, rows = found
+                    self._rows.extend((k, row) for row in rows)
+                elif not self._rows:  # else another connection has put its row back meanwhile
                     return None
-                k, rows = found
-                self._rows.extend((k, row) for row in rows)
             return self._rows.popleft() if self._rows and not self._quit.is_set() else None
 
     def _lease(self, session: Session) -> tuple[int, list[outbox.Row]] | None:
         job = self.job
         now = job.now()
-        outbox.reclaim(
-            session,
-            job.issue_id,
-            lambda owner: owner != self.owner and owners.is_dead(job.locks, owner),
-            resend=job.smtp.in_doubt == "resend",
-            now=now,
-        )
-        outbox.release(session, job.issue_id, self.owner, only_done=True)
+        dead = self._reclaim(session, lambda owner: owner != self.owner and owners.is_dead(job.locks, owner), now)
+        outbox.close_done(session, job.issue_id, self.owner)
         outbox.deal(session, job.issue_id, now)
+        outbox.save_paces(session, self.pace.remembered())
         k = outbox.lease(session, job.issue_id, self.owner, now)
+        for owner in dead:
+            owners.bury(job.locks, owner)
         return None if k is None else (k, outbox.load(session, job.issue_id, k))
+
+    def _reclaim(self, session: Session, whose: Callable[[str], bool], now: dt.datetime) -> list[str]:
+        resend = self.job.smtp.in_doubt == "resend"
+        return outbox.reclaim(session, self.job.issue_id, whose, resend=resend, now=now)
+
+    def give_back(self, session: Session) -> None:
+        """At the end: nothing is leased to this run any more; what it could not record is in doubt."""
+        outbox.close_done(session, self.job.issue_id, self.owner)
+        self._reclaim(session, lambda owner: owner == self.owner, self.job.now())
+        outbox.save_paces(session, self.pace.remembered())
 
     # -- a connection --------------------------------------------------------------------------------------------
 
@@ -176,22 +185,24 @@ class Run:
         connection: smtp.Connection | None = None
         try:
             while (taken := await self._take()) is not None:
-                k, row = taken
                 if connection is None or not connection.open:
-                    connection = await self._connect()
+                    if connection is not None:
+                        self._connections.discard(connection)
+                    connection = await self._connect(taken)
                     if connection is None:
-                        self._rows.appendleft((k, row))
                         return
-                await self._deliver(connection, k, row)
+                    self._connections.add(connection)
+                await self._deliver(connection, *taken)
         finally:
             if connection is not None:
-                if self._quit.is_set() and not connection.open:
-                    connection.close()
-                else:
-                    await connection.quit()
+                self._connections.discard(connection)  # at once: nobody may leave a row to this one any more
+                await connection.quit()
 
-    async def _connect(self) -> smtp.Connection | None:
-        """A connection, after some attempts; None ends the run (`result.trouble` says why)."""
+    async def _connect(self, taken: tuple[int, outbox.Row]) -> smtp.Connection | None:
+        """A connection, after some attempts. None: there is none, and the row is given back to those who have one.
+
+        When nobody has one, the run ends (`result.trouble` says why).
+        """
         async with self._connecting:  # one attempt at a time: a server in trouble is not helped by ten
             trouble = ""
             for seconds in (*CONNECT_PAUSES, None):
@@ -201,6 +212,9 @@ class Run:
                     return await smtp.connect(self.job.smtp)
                 except errors.ServerError as error:
                     trouble = str(error)
+                if any(each.open for each in self._connections):  # it takes mail, only not from so many at once
+                    self._rows.appendleft(taken)
+                    return None
                 if seconds is not None:
                     await self._pause(seconds)
             self.result.trouble = trouble
@@ -219,7 +233,7 @@ class Run:
         await self.pace.wait(row.email.rpartition("@")[2].lower(), self._quit)
         if self._quit.is_set():
             return
-        encoded = job.editions[row.edition_id]
+        encoded = await self._edition(row.edition_id)
         at = _whole_seconds(row.sending_at if row.in_doubt and row.sending_at else job.now())
         intent, letter = self._letter(k, row, encoded, at)
         if isinstance(letter, types.Outcome):
@@ -229,35 +243,52 @@ class Run:
         if outcome is not None:
             await self._finish(k, row, outcome, intent.message_id, began=False)
             return
-        begun = await self.book.begin(intent)
+        try:
+            begun = await self.book.begin(intent)
+            outcome = await connection.data() if begun.go else None
+        except asyncio.CancelledError:  # not one octet of the body has left: as if nothing had been begun
+            connection.close()
+            await self.book.call(lambda session: attempts.undo(session, intent))
+            raise
         if begun.go:
-            await self._hand_over(connection, k, row, letter)
+            outcome = outcome or await self._hand_over(connection, k, row, letter)
+            await self._finish(k, row, outcome, letter.message_id, began=True)
             return
         await connection.reset()
         if begun.lost:
             self.result.lost = True
             self._quit.set()
-        elif begun.topics is None:
-            self._count(DeliveryState.SKIPPED)
-        else:  # they dropped a topic after the plan: the edition of what is left
-            edition_id, encoded = await asyncio.to_thread(job.edition_of, begun.topics)
-            job.editions[edition_id] = encoded
+        elif begun.topics is not None:  # they dropped a topic after the plan: the edition of what is left
+            try:
+                edition_id, self._editions[edition_id] = await asyncio.to_thread(job.edition_of, begun.topics)
+            except errors.CheckError as error:
+                self._hold(str(error))
+                return
             self._rows.appendleft((k, dataclasses.replace(row, edition_id=edition_id)))
+        elif not begun.moved:
+            self._count(DeliveryState.SKIPPED)
 
-    async def _hand_over(self, connection: smtp.Connection, k: int, row: outbox.Row, letter: message.Message) -> None:
-        """DATA and the body of a message whose `sending` is committed."""
+    async def _hand_over(
+        self, connection: smtp.Connection, k: int, row: outbox.Row, letter: message.Message
+    ) -> types.Outcome:
+        """The body of a message whose `sending` is committed; cancelled, its reader is in doubt."""
         try:
-            outcome = await connection.data() or await connection.body(letter)
+            return await connection.body(letter)
         except asyncio.CancelledError:
             connection.close()
             stopped = types.Outcome(Verdict.DOUBT, "body", 0, "", "stopped while the message was being handed over")
-            await self._finish(k, row, stopped, letter.message_id, began=True)
+            await self._record(k, row, stopped, letter.message_id, began=True)
             raise
-        await self._finish(k, row, outcome, letter.message_id, began=True)
+
+    async def _edition(self, edition_id: int) -> message.Encoded:
+        """An edition; another process may have stored it after this one began."""
+        if edition_id not in self._editions:
+            self._editions[edition_id] = await asyncio.to_thread(self.job.edition, edition_id)
+        return self._editions[edition_id]
 
     def _letter(
         self, k: int, row: outbox.Row, encoded: message.Encoded, at: dt.datetime
-    ) -> tuple[outbox.Begin, message.Message | types.Outcome]:
+    ) -> tuple[attempts.Begin, message.Message | types.Outcome]:
         """The message for a row, or why there can be none."""
         job, signer = self.job, self.job.signer
         name = row.rcpt_name if row.in_doubt and row.rcpt_name is not None else row.name
@@ -278,61 +309,78 @@ class Run:
                 version=row.token_version,
                 key_id=key_id,
             )
-            letter: message.Message | types.Outcome = message.build(encoded, recipient, message_token=token, at=at)
-            message_id = message_id or f"<{token}@{encoded.letterhead.domain}>"
+            letter = message.build(encoded, recipient, message_token=token, at=at)
+            message_id = letter.message_id
         except (errors.HeaderError, errors.TokenError) as error:
-            letter = types.Outcome(Verdict.NEVER, "build", 0, "", str(error))
-        return outbox.Begin(row, k, row.edition_id, encoded.topics, at, message_id, name, key_id), letter
+            never = types.Outcome(Verdict.NEVER, "build", 0, "", str(error))
+            return attempts.Begin(row, k, row.edition_id, encoded.topics, at, message_id, name, key_id), never
+        return attempts.Begin(row, k, row.edition_id, encoded.topics, at, message_id, name, key_id), letter
 
     # -- the record ----------------------------------------------------------------------------------------------
 
     async def _finish(self, k: int, row: outbox.Row, outcome: types.Outcome, message_id: str, *, began: bool) -> None:
-        now = self.job.now()
+        lost = outcome.verdict in (Verdict.SERVER, Verdict.DOUBT)
+        if lost:
+            self._lose(outcome)
         if outcome.verdict is Verdict.SERVER and not began and (outcome.code == 0 or outcome.stage == "mail"):
             # The server was lost, or shut, before anything happened to this person: nobody's attempt.
             self._tries[row.id] += 1
-            await self._lost(outcome)
             if self._tries[row.id] < TRIES or self._quit.is_set():
                 self._rows.append((k, row))
+                await self._pause(self._backoff())
                 return
-        state, next_at = decide(
-            row, outcome, now, max_age=self.job.smtp.max_age, resend=self.job.smtp.in_doubt == "resend"
-        )
-        bounced = verdicts.is_bounce(outcome)
-        await self.book.finish(outbox.Finish(row, k, state, outcome, now, next_at, bounced, message_id, began))
-        self._count(state)
-        await self._judge(outcome, state)
+        await self._record(k, row, outcome, message_id, began=began)
+        if lost:
+            await self._pause(self._backoff())
 
-    async def _lost(self, outcome: types.Outcome) -> None:
-        """Back off the server; give it up when it is lost again and again with nothing accepted between."""
+    async def _record(self, k: int, row: outbox.Row, outcome: types.Outcome, message_id: str, *, began: bool) -> None:
+        now, settings = self.job.now(), self.job.smtp
+        state, next_at = decide(row, outcome, now, max_age=settings.max_age, resend=settings.in_doubt == "resend")
+        bounced = verdicts.is_bounce(outcome)
+        await self.book.finish(attempts.Finish(row, k, state, outcome, now, next_at, bounced, message_id, began))
+        self._count(state)
+        self._judge(outcome, state)
+
+    def _lose(self, outcome: types.Outcome) -> None:
+        """Give the server up when it is lost again and again with nothing accepted between."""
         self._losses += 1
-        if self._losses >= max(MOST_LOSSES, 2 * self.job.smtp.connections):
-            self.result.trouble = (
-                f"the mail server {self.job.smtp.host}:{self.job.smtp.port} is in trouble: {outcome.reply}"
-            )
+        if self._losses >= max(MOST_LOSSES, 2 * self.job.smtp.connections) and not self._quit.is_set():
+            where = f"{self.job.smtp.host}:{self.job.smtp.port}"
+            self.result.trouble = f"the mail server {where} is in trouble: {outcome.reply}"
             self._quit.set()
-        await self._pause(min(0.05 * 2 ** min(self._losses, 7), 5.0))
+
+    def _backoff(self) -> float:
+        """Seconds."""
+        return min(0.05 * 2.0 ** min(self._losses, 7), 5.0)
 
     def _count(self, state: DeliveryState) -> None:
         self.result.done[state.value] += 1
         self.progress(state.value)
 
-    async def _judge(self, outcome: types.Outcome, state: DeliveryState) -> None:
+    def _judge(self, outcome: types.Outcome, state: DeliveryState) -> None:
         """Is something wrong that is not about one person? Then pause the issue."""
         self._losses = 0 if state is DeliveryState.SENT else self._losses
         self._policy = self._policy + 1 if outcome.verdict is Verdict.POLICY else 0
-        if state is DeliveryState.FAILED and outcome.verdict is not Verdict.LATER:
-            self._failed += 1
-        self._attempts += state in (DeliveryState.SENT, DeliveryState.FAILED)
+        refused = state is DeliveryState.FAILED and outcome.code >= 500
+        self._refused += refused
+        self._answered += refused or state is DeliveryState.SENT
         reason = None
         if self._policy >= POLICY_STOP:
-            reason = f"the mail server refuses everything: {outcome.code} {outcome.reply}"
-        elif self._attempts >= BUDGET_AFTER and self._failed > self.job.smtp.error_budget * self._attempts:
+            said = f"{outcome.code} {outcome.reply}" if outcome.code else outcome.reply
             reason = (
-                f"error budget: {self._failed} of {self._attempts} were refused for good "
+                f"the mail server refuses everything: {said}; "
+                f"mend that, then `newsletter retry {self.job.name} --state failed` takes these up again"
+            )
+        elif self._answered >= BUDGET_AFTER and self._refused > self.job.smtp.error_budget * self._answered:
+            reason = (
+                f"error budget: {self._refused} of {self._answered} were refused for good "
                 f"(smtp.error_budget = {self.job.smtp.error_budget})"
             )
-        if reason and not self._quit.is_set():
+        if reason:
+            self._hold(reason)
+
+    def _hold(self, reason: str) -> None:
+        if not self._quit.is_set():
             self.result.held = reason
             self._quit.set()
 
@@ -346,10 +394,13 @@ def decide(
     if outcome.verdict in (Verdict.NEVER, Verdict.POLICY):
         return DeliveryState.FAILED, None
     next_at = now + min(FIRST_RETRY * 2 ** min(row.attempts, 20), LONGEST_RETRY)
-    if outcome.verdict is Verdict.DOUBT or row.in_doubt:
-        return DeliveryState.IN_DOUBT, next_at if resend else None
+    if outcome.verdict is Verdict.DOUBT:
+        often = row.in_doubt and row.attempts + 1 >= MOST_COPIES
+        return DeliveryState.IN_DOUBT, next_at if resend and not often else None
     if next_at - (row.first_at or now) > max_age:
         return DeliveryState.FAILED, None
+    if row.in_doubt:  # it is being sent again: by `resend`, or because somebody asked for it
+        return DeliveryState.IN_DOUBT, next_at
     return DeliveryState.DEFERRED, next_at
 
 

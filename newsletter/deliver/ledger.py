@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from sqlmodel import Session
 
 from newsletter import errors
-from newsletter.store import Store, outbox
+from newsletter.store import Store, attempts
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -36,12 +36,12 @@ class Ledger:
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
         self._thread.start()
 
-    async def begin(self, intent: outbox.Begin) -> outbox.Begun:
+    async def begin(self, intent: attempts.Begin) -> attempts.Begun:
         """Commit to handing a body over, or learn why not."""
-        answer: outbox.Begun = await self._ask(intent)
+        answer: attempts.Begun = await self._ask(intent)
         return answer
 
-    async def finish(self, intent: outbox.Finish) -> None:
+    async def finish(self, intent: attempts.Finish) -> None:
         """Record what became of an attempt; returns when that is on disk."""
         await self._ask(intent)
 
@@ -85,19 +85,21 @@ class Ledger:
                 logger.warning("ledger write failed, trying again", extra={"issue": self._issue_id})
                 time.sleep(pause)
             except Exception as error:  # a job's edge: whoever asked must get an answer
+                if len(asked) > 1:  # one that cannot be written must not take the others' records with it
+                    return [answer for what in asked for answer in self._commit([what])]
                 logger.exception("ledger write failed", extra={"issue": self._issue_id})
-                return [error] * len(asked)
+                return [error]
         raise AssertionError  # the last pause is None
 
     def _apply(self, session: Session, asked: list[Any]) -> list[Any]:
         """Finishes first: a message that was taken must not wait for one that is not."""
         answers: list[Any] = [None] * len(asked)
-        finished = [what for what in asked if isinstance(what, outbox.Finish)]
+        finished = [what for what in asked if isinstance(what, attempts.Finish)]
         if finished:
-            outbox.finish(session, finished)
-        begun = [i for i, what in enumerate(asked) if isinstance(what, outbox.Begin)]
+            attempts.finish(session, finished)
+        begun = [i for i, what in enumerate(asked) if isinstance(what, attempts.Begin)]
         if begun:
-            found = outbox.begin(session, self._issue_id, self._newsletter, self._owner, [asked[i] for i in begun])
+            found = attempts.begin(session, self._issue_id, self._newsletter, self._owner, [asked[i] for i in begun])
             for i, answer in zip(begun, found, strict=True):
                 answers[i] = answer
         for i, what in enumerate(asked):

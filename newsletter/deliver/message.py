@@ -135,7 +135,7 @@ def encode(edition: types.Edition, letterhead: Letterhead) -> Encoded:
     body += _segments(edition.text, is_html=False)
     body += [b"\r\n" + part.format("html").encode()]
     body += _segments(edition.html, is_html=True)
-    body += [f"\r\n--{boundary}--\r\n".encode()]
+    body += [f"\r\n--{boundary}--\r\n".encode()]  # the CRLF before a boundary is the boundary's (RFC 2046, 5.1.1)
     fields = re.findall(rb"[^\r\n]+\r\n(?:[ \t][^\r\n]*\r\n)*", top + middle + bottom)
     return Encoded(
         letterhead=letterhead,
@@ -151,7 +151,7 @@ def encode(edition: types.Edition, letterhead: Letterhead) -> Encoded:
 def _segments(text: str, *, is_html: bool) -> list[bytes | tuple[str, bool]]:
     """A part's text, encoded, with its slots; each slot between soft line breaks."""
     found: list[bytes | tuple[str, bool]] = []
-    pieces = _MARK.split(text.replace("\r\n", "\n").rstrip("\n") + "\n")
+    pieces = _MARK.split(text.replace("\r\n", "\n"))
     for i, piece in enumerate(pieces):
         if i % 2:
             if piece not in types.PERSONAL:

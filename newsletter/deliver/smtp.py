@@ -24,6 +24,7 @@ from newsletter.deliver import verdicts
 # Seconds, by RFC 5321 4.5.3.2: what a server may take at each stage.
 CONNECT, COMMAND, DATA, FINAL_DOT, RSET, QUIT = 30.0, 300.0, 120.0, 600.0, 60.0, 5.0
 MAX_REPLY = 64 * 1024
+_names: dict[str, str] = {}  # host -> what we call ourselves there: a slow name server is asked once a process
 _REPLY = re.compile(rb"(\d{3})([ -]?)(.*)", re.DOTALL)
 
 
@@ -143,29 +144,31 @@ class Connection:
         options = f" SIZE={len(message.octets)}" if "size" in self.extensions else ""
         if not message.octets.isascii():
             options += " BODY=8BITMIME"
-        if not message.rcpt_to.isascii():
+        if _needs_utf8(message):
             options += " SMTPUTF8"
         mail = f"MAIL FROM:<{message.mail_from}>{options}\r\n".encode()
         rcpt = f"RCPT TO:<{message.rcpt_to}>\r\n".encode()
         stage = "mail"
+        answers: list[tuple[int, str]] = []
         try:
             if "pipelining" in self.extensions:  # RFC 2920, 3.1
                 await self.wire.write(mail + rcpt, COMMAND)
-                answers = [await self.wire.reply(COMMAND)]
-                stage = "rcpt" if answers[0][0] == 250 else "mail"
+                answers.append(await self.wire.reply(COMMAND))
+                stage = "rcpt" if verdicts.is_yes(answers[0][0]) else "mail"
                 answers.append(await self.wire.reply(COMMAND))
             else:
                 await self.wire.write(mail, COMMAND)
-                answers = [await self.wire.reply(COMMAND)]
-                if answers[0][0] == 250:
+                answers.append(await self.wire.reply(COMMAND))
+                if verdicts.is_yes(answers[0][0]):
                     stage = "rcpt"
                     await self.wire.write(rcpt, COMMAND)
                     answers.append(await self.wire.reply(COMMAND))
         except Lost as lost:
-            return self._lost(stage, lost)
-        if answers[0][0] == 250 and answers[1][0] in (250, 251):
+            if stage == "rcpt" or not answers:  # else it has said no to MAIL, and that is the answer
+                return self._lost(stage, lost)
+        if all(verdicts.is_yes(code) for code, _ in answers) and len(answers) == 2:
             return None
-        refused = ("rcpt", answers[1]) if answers[0][0] == 250 else ("mail", answers[0])
+        refused = ("rcpt", answers[1]) if verdicts.is_yes(answers[0][0]) else ("mail", answers[0])
         outcome = verdicts.outcome(refused[0], *refused[1])
         if outcome.verdict is types.Verdict.SERVER:
             self.close()
@@ -226,17 +229,21 @@ class Connection:
 
     def _unfit(self, message: messages.Message) -> types.Outcome | None:
         """Why this server cannot take this message, before asking it."""
-        if not message.rcpt_to.isascii() and "smtputf8" not in self.extensions:  # RFC 6531, 3.2
+        if _needs_utf8(message) and "smtputf8" not in self.extensions:  # RFC 6531, 3.2
             text = "the address needs SMTPUTF8, which the mail server does not offer"
             return types.Outcome(types.Verdict.NEVER, "mail", 0, "5.6.7", text)
         if self.max_size and len(message.octets) > self.max_size:  # RFC 1870, 6.1
             text = f"the message has {len(message.octets):,} octets, the mail server takes {self.max_size:,}"
-            return types.Outcome(types.Verdict.NEVER, "mail", 0, "5.3.4", text)
+            return types.Outcome(types.Verdict.POLICY, "mail", 0, "5.3.4", text)  # it would be so for everybody
         return None
 
     def _lost(self, stage: str, lost: Lost) -> types.Outcome:
         self.close()
         return types.Outcome(verdicts.verdict(stage, 0, ""), stage, 0, "", str(lost)[: verdicts.REPLY_LENGTH])
+
+
+def _needs_utf8(message: messages.Message) -> bool:
+    return not (message.mail_from.isascii() and message.rcpt_to.isascii())
 
 
 async def connect(smtp: config.Smtp) -> Connection:
@@ -302,6 +309,12 @@ async def ehlo_name(smtp: config.Smtp) -> str:
     """What we call ourselves (RFC 5321, 4.1.1.1): a full host name, else an address literal; never `localhost`."""
     if smtp.ehlo:
         return smtp.ehlo
+    if smtp.host not in _names:
+        _names[smtp.host] = await _own_name(smtp)
+    return _names[smtp.host]
+
+
+async def _own_name(smtp: config.Smtp) -> str:
     name = socket.gethostname()
     if "." not in name:
         with contextlib.suppress(TimeoutError, OSError):

@@ -30,7 +30,7 @@ def verdict(stage: str, code: int, enhanced: str) -> Verdict:
     """See the module."""
     if code == 0:
         return Verdict.DOUBT if stage == "body" else Verdict.SERVER
-    if stage == "body" and code == 250:
+    if stage == "body" and is_yes(code):
         return Verdict.SENT
     if code == 421 or not 400 <= code <= 599:  # RFC 5321 3.8; or an answer that makes no sense here
         return Verdict.DOUBT if stage == "body" and not 400 <= code <= 599 else Verdict.SERVER
@@ -39,6 +39,11 @@ def verdict(stage: str, code: int, enhanced: str) -> Verdict:
     if stage in ("connect", "mail") or enhanced.startswith("5.7."):
         return Verdict.POLICY
     return Verdict.NEVER
+
+
+def is_yes(code: int) -> bool:
+    """Done as asked; a code that is not known means what its first digit says (RFC 5321, 4.3.2)."""
+    return 200 <= code <= 299
 
 
 def is_bounce(outcome: types.Outcome) -> bool:

@@ -18,7 +18,7 @@ import dataclasses
 import datetime as dt
 import logging
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -57,29 +57,29 @@ _Visitor = Callable[[Ask, _Tour], Awaitable[types.Collected]]
 
 async def visit(
     asks: Sequence[Ask], limits: config.Collect, *, folder: Path, user_agent: str, now: dt.datetime
-) -> AsyncIterator[types.Collected]:
+) -> AsyncGenerator[types.Collected, None]:
     """Each source's result, as it is ready: status new, unchanged or failed.
 
     At most `limits.concurrency` are asked at once, and a host one at a time. `folder` is the workspace.
     """
     slots = asyncio.Semaphore(limits.concurrency)
     hosts: dict[str, asyncio.Lock] = collections.defaultdict(asyncio.Lock)
-    # Waiting threads of a parser that hangs must not keep the others: the run's results do not depend on its end.
-    with concurrent.futures.ThreadPoolExecutor(1, "parse") as parser:
-        tour = _Tour(limits, folder, user_agent, now, parser)
+    parser = concurrent.futures.ThreadPoolExecutor(1, "parse")
+    tour = _Tour(limits, folder, user_agent, now, parser)
 
-        async def one(ask: Ask) -> types.Collected:
-            async with hosts[_host(ask.resolved or ask.url)], slots:
-                return await _outcome(ask, tour)
+    async def one(ask: Ask) -> types.Collected:
+        async with hosts[_host(ask.resolved or ask.url)], slots:
+            return await _outcome(ask, tour)
 
-        tasks = [asyncio.create_task(one(ask)) for ask in asks]
-        try:
-            for done in asyncio.as_completed(tasks):
-                yield await done
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+    tasks = [asyncio.create_task(one(ask)) for ask in asks]
+    try:
+        for done in asyncio.as_completed(tasks):
+            yield await done
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        parser.shutdown(wait=False, cancel_futures=True)  # who leaves early need not wait for a document
 
 
 def _host(url: str) -> str:

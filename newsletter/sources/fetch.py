@@ -196,16 +196,21 @@ class _Unpacker:
     def __init__(self, most: int) -> None:
         self.left = most
         self.whole = False
-        self._first = True
+        self._held = b""  # half of what may be the next member's mark
+        self._head: bytes | None = b""  # what was fed while it may still be "deflate" without a header
         self._stream = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
 
     def unpack(self, piece: bytes) -> bytes:
         out = bytearray()
+        piece, self._held = self._held + piece, b""
         while piece:
             if self.whole:  # a gzip file may have several members (RFC 1952, 2.2); padding may follow
+                if piece == b"\x1f":
+                    self._held = piece
+                    break
                 if not piece.startswith(b"\x1f\x8b"):
                     break
-                self._stream, self.whole = zlib.decompressobj(wbits=31), False
+                self._stream, self._head, self.whole = zlib.decompressobj(wbits=31), None, False
             out += self._some(piece)
             if self.left < 0:
                 raise OverflowError
@@ -214,14 +219,16 @@ class _Unpacker:
         return bytes(out)
 
     def _some(self, piece: bytes) -> bytes:
+        fed = None if self._head is None else self._head + piece
         try:
             found = self._stream.decompress(piece, self.left + 1)
         except zlib.error:
-            if not self._first:
+            if fed is None:
                 raise
-            self._stream = zlib.decompressobj(wbits=-15)  # "deflate" without its zlib header (RFC 9110, 8.4.1.2)
-            found = self._stream.decompress(piece, self.left + 1)
-        self._first = False
+            self._stream = zlib.decompressobj(wbits=-15)  # without its zlib header (RFC 9110, 8.4.1.2)
+            found = self._stream.decompress(fed, self.left + 1)
+            fed = None
+        self._head = fed if fed is not None and len(fed) < 2 else None  # a header shows by its second octet
         self.left -= len(found)
         return found
 

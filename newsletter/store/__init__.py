@@ -14,7 +14,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import DatabaseError
 from sqlmodel import Session
 
 from newsletter import errors
@@ -52,14 +52,17 @@ class Store:
 def connect(url: str, *, create: bool = True) -> Store:
     """Open a database; a new one gets its tables. Raises `errors.StoreError` when its schema is not ours."""
     store = Store(_engine(url))
-    found = revision(store)
-    if found is None:
-        if not create:
+    try:
+        found = revision(store)
+        if found is None and not create:
             raise errors.StoreError("there is no database yet; `newsletter db upgrade` makes it")
-        upgrade(store)
-    elif found != HEAD:
+        if found is None:
+            upgrade(store)
+        elif found != HEAD:
+            raise errors.StoreError(_wrong_schema(found))
+    except errors.StoreError:
         store.close()
-        raise errors.StoreError(_wrong_schema(found))
+        raise
     return store
 
 
@@ -78,7 +81,10 @@ def _engine(url: str) -> sa.Engine:
     if parsed.get_backend_name() != "sqlite":
         raise errors.ConfigError("newsletter.toml: site.database: only SQLite is supported by this version")
     if parsed.database:
-        Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise errors.StoreError(f"{parsed.database} cannot be made: {error.strerror}") from None
     engine = sa.create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -104,7 +110,7 @@ def _explained(engine: sa.Engine) -> Iterator[None]:
     """Turn what the operator can mend into a StoreError; leave what is our mistake alone."""
     try:
         yield
-    except (OperationalError, DatabaseError) as error:
+    except DatabaseError as error:
         text = str(error.orig)
         where = engine.url.database or ""
         if "locked" in text or "busy" in text:
@@ -123,11 +129,16 @@ def _explained(engine: sa.Engine) -> Iterator[None]:
 
 
 def revision(store: Store) -> str | None:
-    """Which migration the database has, or None when it has no tables."""
+    """Which migration the database has, or None when it has no tables. Another program's raises `errors.StoreError`."""
     with _explained(store.engine), store.engine.connect() as connection:
-        if "alembic_version" not in sa.inspect(connection).get_table_names():
-            return None
-        found: str | None = connection.execute(sa.text("select version_num from alembic_version")).scalar()
+        names = sa.inspect(connection).get_table_names()
+        ours = "alembic_version" in names
+        found: str | None = (
+            connection.execute(sa.text("select version_num from alembic_version")).scalar() if ours else None
+        )
+        if names and found is None and names != ["alembic_version"]:
+            where = store.engine.url.database
+            raise errors.StoreError(f"{where} is another program's database; name a new file in site.database")
         return found
 
 
@@ -140,6 +151,7 @@ def upgrade(store: Store) -> str:
 
     from alembic import command
     from alembic.config import Config
+    from alembic.util.exc import CommandError
 
     found = revision(store)
     if found is not None and found > HEAD:
@@ -151,9 +163,12 @@ def upgrade(store: Store) -> str:
         with store.engine.execution_options(write=True).connect() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
-    except (OperationalError, DatabaseError):
-        if revision(store) != HEAD:  # else another process was faster
-            raise
+    except CommandError:
+        raise errors.StoreError(f"the database has schema {found}, which this program does not know") from None
+    except DatabaseError:
+        with _explained(store.engine):
+            if revision(store) != HEAD:  # else another process was faster
+                raise
     return HEAD
 
 
@@ -197,6 +212,8 @@ def backup(store: Store, target: Path) -> None:
             raise errors.StoreError(f"the copy is damaged ({verdict}); is the disk sound?")
         partial.rename(target)
     except (OSError, sqlite3.Error) as error:
-        raise errors.StoreError(f"{target} cannot be written: {error}") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise errors.StoreError(f"{target} cannot be written: {why}") from None
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink()

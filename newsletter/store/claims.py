@@ -102,6 +102,7 @@ def _claimed(
 ) -> list[types.Claimed]:
     ids = [row.id for row in rows if row.id is not None]
     of_entry: dict[int, set[str]] = {}
+    named: dict[int, str] = {}
     source: dict[int, str] = {}
     for part in _chunks(ids):
         for entry_id, topic in session.exec(
@@ -116,9 +117,10 @@ def _claimed(
             .where(col(tables.EntrySource.entry_id).in_(part))
             .order_by(col(tables.EntrySource.id))
         ):
+            source.setdefault(entry_id, url)
             name = names.get(url) or title
             if name:
-                source.setdefault(entry_id, name)
+                named.setdefault(entry_id, name)
     found = []
     for row in rows:
         mine = of_entry.get(row.id or 0, set())
@@ -133,8 +135,9 @@ def _claimed(
                 published_is_date=row.published_is_date,
                 first_seen=row.first_seen_at,
                 topics=tuple(t for t in topics if t in mine) or tuple(topics[:1]),
-                source_name=source.get(row.id or 0),
+                source_name=named.get(row.id or 0),
                 categories=tuple(row.categories),
+                source=source.get(row.id or 0),
             )
         )
     return found
@@ -192,7 +195,7 @@ def set_hashes(session: Session, issue: tables.Issue, blocks: Mapping[str, str])
 
 
 def settle(session: Session, issue: tables.Issue, kept: set[str], now: dt.datetime) -> tuple[int, int]:
-    """At approval: what the draft keeps is in the issue, what it lacks is dropped. Returns (kept, dropped)."""
+    """At approval: what the draft keeps is in the issue, what it lacks is dropped. Returns (kept, cut)."""
     rows = session.exec(
         select(tables.Claim, tables.Entry.ref)
         .join(tables.Entry, col(tables.Claim.entry_id) == tables.Entry.id)
@@ -207,7 +210,8 @@ def settle(session: Session, issue: tables.Issue, kept: set[str], now: dt.dateti
         if row.state != state:
             row.state, row.at = state, now
             row.why = None if stays else f"{CUT}{issue.newsletter}/{issue.period}"
-        counts[not stays] += 1
+        if stays or (row.why or "").startswith(CUT):  # else a rule had dropped it
+            counts[not stays] += 1
     return counts[0], counts[1]
 
 
@@ -234,7 +238,11 @@ def drop(session: Session, newsletter: str, refs: Sequence[str], why: str, now: 
     """Drop entries that wait or are held. Returns how many, and those that cannot be dropped."""
     done, refused = 0, []
     for ref in refs:
-        entry = session.exec(select(tables.Entry).where(tables.Entry.ref == ref.removeprefix(PREFIX))).first()
+        entry = session.exec(
+            select(tables.Entry)
+            .join(tables.EntryTopic, col(tables.EntryTopic.entry_id) == tables.Entry.id)
+            .where(tables.Entry.ref == ref.removeprefix(PREFIX), tables.EntryTopic.newsletter == newsletter)
+        ).first()
         if entry is None or entry.id is None:
             refused.append(ref)
             continue

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -120,6 +120,27 @@ def _chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
     return (values[i : i + CHUNK] for i in range(0, len(values), CHUNK))
 
 
+def has_reached(session: Session, source_id: int, places: Sequence[Place]) -> bool:
+    """Has this source fed each of these topics before?
+
+    When not, ask it without validators: a 304 would keep what it shows from a topic that it was given since.
+    """
+    mine = select(tables.EntrySource.entry_id).where(tables.EntrySource.source_id == source_id)
+    return all(
+        session.exec(
+            select(tables.EntryTopic.id)
+            .where(
+                tables.EntryTopic.newsletter == newsletter,
+                tables.EntryTopic.topic == topic,
+                col(tables.EntryTopic.entry_id).in_(mine),
+            )
+            .limit(1)
+        ).first()
+        is not None
+        for newsletter, topic in places
+    )
+
+
 # -- carrying out --------------------------------------------------------------------------------------------------
 
 
@@ -151,25 +172,30 @@ def apply(
 
 def _insert(session: Session, new: Sequence[intents.New], now: dt.datetime) -> list[int]:
     """The new rows' ids, in order."""
-    refs = _refs(session, [intent.key for intent in new])
+    keys = [intent.key for intent in new]
+    refs = _refs(session, keys)
     rows = [
-        tables.Entry(
-            key=intent.key,
-            ref=refs[intent.key],
-            title=intent.entry.title,
-            url=intent.entry.url,
-            authors=list(intent.entry.authors),
-            categories=list(intent.entry.categories),
-            summary=intent.entry.summary,
-            published_at=intent.entry.published,
-            published_is_date=intent.entry.published_is_date,
-            first_seen_at=now,
-        )
+        {
+            "key": intent.key,
+            "ref": refs[intent.key],
+            "title": intent.entry.title,
+            "url": intent.entry.url,
+            "authors": list(intent.entry.authors),
+            "categories": list(intent.entry.categories),
+            "summary": intent.entry.summary,
+            "published_at": intent.entry.published,
+            "published_is_date": intent.entry.published_is_date,
+            "first_seen_at": now,
+        }
         for intent in new
     ]
-    session.add_all(rows)
-    session.flush()
-    return [_id(row) for row in rows]
+    # By hand: SQLAlchemy asks for the ids of new objects one by one on SQLite.
+    _insert_rows(session, tables.Entry, rows)
+    found: dict[str, int] = {}
+    for chunk in _chunks(keys):
+        pairs = session.exec(select(tables.Entry.key, tables.Entry.id).where(col(tables.Entry.key).in_(chunk)))
+        found |= {key: i for key, i in pairs if i is not None}
+    return [found[key] for key in keys]
 
 
 def _refs(session: Session, keys: Sequence[str]) -> dict[str, str]:
@@ -230,16 +256,16 @@ def _show(session: Session, shown: Sequence[tuple[int, types.FoundEntry]], sourc
             )
         )
         known |= {row.entry_id: row for row in rows}
+    fresh = []
     for i, entry in shown:
         row = known.get(i)
         if row is None:
-            session.add(
-                tables.EntrySource(entry_id=i, source_id=source_id, guid=entry.guid, url=entry.url, seen_at=now)
-            )
+            fresh.append({"entry_id": i, "source_id": source_id, "guid": entry.guid, "url": entry.url, "seen_at": now})
         elif (row.guid, row.url) != (entry.guid or row.guid, entry.url or row.url):
             row.guid, row.url = entry.guid or row.guid, entry.url or row.url
             session.add(row)
     session.flush()
+    _insert_rows(session, tables.EntrySource, fresh)
 
 
 def _place(session: Session, ids: Sequence[int], places: Sequence[Place]) -> list[tuple[int, str]]:
@@ -298,7 +324,7 @@ def _hold(session: Session, held: Sequence[tuple[int, str, str]], now: dt.dateti
     _insert_rows(session, tables.Claim, rows)
 
 
-def _insert_rows(session: Session, table: type[tables.Table], rows: Iterable[dict[str, object]]) -> None:
+def _insert_rows(session: Session, table: type[tables.Table], rows: Iterable[Mapping[str, object]]) -> None:
     values = list(rows)
     if values:
         session.execute(sa.insert(table), values)

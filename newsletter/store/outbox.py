@@ -1,20 +1,19 @@
 """The ledger: who is to get an issue, who got it, who did not, and why.
 
     plan      one transaction: the audience -> delivery rows, dealt into batches
-    lease     a batch belongs to one owner at a time; every later change proves that it still does
-    begin     `sending` is committed before the first octet of a body, and re-checks the person
-    finish    what the server said
+    lease     a batch belongs to one owner at a time, and only of an issue that is being sent
     reclaim   rows left in `sending` by a dead owner are in doubt
     deal      what has waited its time goes into new batches
 
-Columns in, columns out: no object a recipient.
+What happens to a delivery between its lease and its end is in `attempts`. Columns in, columns out: no object a
+recipient.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -59,44 +58,6 @@ class Row:
         return self.state == DeliveryState.IN_DOUBT
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Begin:
-    """The intent to hand a body over now."""
-
-    row: Row
-    batch: int
-    edition_id: int
-    topics: tuple[str, ...]
-    sending_at: dt.datetime
-    message_id: str
-    rcpt_name: str
-    token_key: int
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Begun:
-    """The answer: `go`, or not: `lost` (somebody else has the batch), `left`, or `topics`: those that are left."""
-
-    go: bool
-    lost: bool = False
-    topics: tuple[str, ...] | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Finish:
-    """What became of an attempt: the new state and what to remember."""
-
-    row: Row
-    batch: int
-    state: DeliveryState
-    outcome: types.Outcome
-    at: dt.datetime
-    next_at: dt.datetime | None
-    bounced: bool
-    message_id: str
-    began: bool  # `sending` was committed
-
-
 # -- the plan ------------------------------------------------------------------------------------------------------
 
 
@@ -111,14 +72,15 @@ def _audience(newsletter: str, topics: Sequence[str]) -> sa.Subquery:
             SUB.c.topic.in_(topics),
             SUB.c.until.is_(None),
             S.c.state == types.SubscriberState.ACTIVE.value,
-            ~_suppressed(newsletter),
+            ~suppressed(newsletter),
         )
         .group_by(SUB.c.subscriber_id)
         .subquery()
     )
 
 
-def _suppressed(newsletter: str) -> sa.Exists:
+def suppressed(newsletter: str) -> sa.Exists:
+    """Is the address of a subscriber one that this newsletter must not mail? A clause."""
     return sa.exists().where(SUP.c.address == S.c.email_norm, SUP.c.newsletter.in_(("", newsletter)))
 
 
@@ -152,7 +114,7 @@ def plan(
         return 0
     who = _audience(newsletter, topics)
     masks = {sum(1 << topics.index(topic) for topic in wanted): found for wanted, found in editions.items()}
-    edition = sa.case(masks, value=who.c.mask)
+    edition = sa.case(masks, value=who.c.mask) if masks else sa.null()  # NOT NULL: a set that lacks one plans nobody
     number = sa.func.row_number().over(order_by=(edition, who.c.subscriber_id))
     chosen = sa.select(
         sa.literal(issue_id),
@@ -160,7 +122,7 @@ def plan(
         edition,
         sa.literal("queued"),
         sa.literal(0),
-        (number - 1) // size + 1,
+        (number - 1).op("/", precedence=8)(size) + 1,  # whole numbers; `//` needs FLOOR, which not every SQLite has
     )
     names = ["issue_id", "subscriber_id", "edition_id", "state", "attempts", "batch"]
     session.execute(D.insert().from_select(names, chosen))
@@ -248,60 +210,68 @@ def next_due(session: Session, issue_id: int) -> dt.datetime | None:
 # -- batches -------------------------------------------------------------------------------------------------------
 
 
-def reclaim(session: Session, issue_id: int, is_dead: Callable[[str], bool], *, resend: bool, now: dt.datetime) -> int:
-    """Free the batches of dead owners; what they left in `sending` is in doubt. Returns how many are."""
-    owners = session.execute(
+def lease_owners(session: Session, issue_id: int) -> list[str]:
+    """Who has a part of this issue leased, dead or alive."""
+    found = session.execute(
         sa.select(B.c.lease_owner)
         .where(B.c.issue_id == issue_id, B.c.state == "open", B.c.lease_owner.is_not(None))
         .distinct()
-    ).scalars()
-    total = 0
-    for owner in [owner for owner in owners if is_dead(owner)]:
-        mine = sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner == owner)
-        done = session.execute(
-            D.update()
-            .where(D.c.issue_id == issue_id, D.c.batch.in_(mine), D.c.state == "sending")
-            .values(state="in_doubt", batch=None, next_at=now if resend else None)
+    )
+    return list(found.scalars())
+
+
+def reclaim(
+    session: Session, issue_id: int, is_dead: Callable[[str], bool], *, resend: bool, now: dt.datetime
+) -> list[str]:
+    """Free the batches of dead owners; what stands in `sending` with no living owner is in doubt. Returns the dead."""
+    dead = [owner for owner in lease_owners(session, issue_id) if is_dead(owner)]
+    nobodys = sa.or_(B.c.lease_owner.is_(None), B.c.lease_owner.in_(dead))
+    session.execute(
+        D.update()
+        .where(
+            D.c.issue_id == issue_id,
+            D.c.state == "sending",
+            D.c.batch.in_(sa.select(B.c.k).where(B.c.issue_id == issue_id, nobodys)),
         )
-        total += _changed(done)
-        session.execute(
-            B.update()
-            .where(B.c.issue_id == issue_id, B.c.lease_owner == owner)
-            .values(lease_owner=None, lease_until=None)
-        )
-    return total
+        .values(state="in_doubt", batch=None, next_at=now if resend else None)
+    )
+    session.execute(
+        B.update().where(B.c.issue_id == issue_id, B.c.lease_owner.in_(dead)).values(lease_owner=None, lease_until=None)
+    )
+    return dead
 
 
 def deal(session: Session, issue_id: int, now: dt.datetime, *, size: int = BATCH) -> int:
-    """Put what is due again into new batches, those in doubt first. Returns how many rows."""
-    due = session.execute(
-        sa.select(D.c.id)
-        .where(
-            D.c.issue_id == issue_id,
-            D.c.batch.is_(None),
-            D.c.state.in_(("in_doubt", "deferred")),
-            D.c.next_at <= now,
-        )
-        .order_by(D.c.state.desc(), D.c.id)
-    ).scalars()
-    ids = list(due)
+    """Put what is due again into new batches, those in doubt into the newest. Returns how many rows."""
     last = int(session.execute(sa.select(sa.func.max(B.c.k)).where(B.c.issue_id == issue_id)).scalar() or 0)
-    for i in range(0, len(ids), size):
-        last += 1
-        session.execute(B.insert().values(issue_id=issue_id, k=last, state="open"))
-        session.execute(
-            D.update()
-            .where(D.c.id.in_(ids[i : i + size]))
-            .values(batch=last, state=sa.case((D.c.state == "deferred", "queued"), else_=D.c.state))
+    total = 0
+    for state, becomes in (("deferred", "queued"), ("in_doubt", "in_doubt")):
+        ids = list(
+            session.execute(
+                sa.select(D.c.id)
+                .where(D.c.issue_id == issue_id, D.c.batch.is_(None), D.c.state == state, D.c.next_at <= now)
+                .order_by(D.c.id)
+            ).scalars()
         )
-    return len(ids)
+        total += len(ids)
+        for i in range(0, len(ids), size):
+            last += 1
+            session.execute(B.insert().values(issue_id=issue_id, k=last, state="open"))
+            session.execute(
+                D.update().where(D.c.id.in_(ids[i : i + size])).values(batch=last, state=becomes, next_at=None)
+            )
+    return total
 
 
 def lease(session: Session, issue_id: int, owner: str, now: dt.datetime) -> int | None:
-    """Take a free batch, the newest first: those in doubt come before everybody else. None when there is none."""
+    """Take a free batch, the newest first: those in doubt come before everybody else.
+
+    None when there is none, or when the issue is not being sent (any more).
+    """
     k = session.execute(
         sa.select(B.c.k)
-        .where(B.c.issue_id == issue_id, B.c.state == "open", B.c.lease_owner.is_(None))
+        .join(ISSUE, ISSUE.c.id == B.c.issue_id)
+        .where(B.c.issue_id == issue_id, B.c.state == "open", B.c.lease_owner.is_(None), ISSUE.c.state == "sending")
         .order_by(B.c.k.desc())
         .limit(1)
     ).scalar()
@@ -338,186 +308,21 @@ def load(session: Session, issue_id: int, k: int) -> list[Row]:
     return [Row(*row) for row in rows]
 
 
-def release(session: Session, issue_id: int, owner: str, *, only_done: bool = False) -> None:
-    """Give this owner's batches back; those without an open row are done. With `only_done`, only those."""
-    for k in session.execute(
-        sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner == owner, B.c.state == "open")
-    ).scalars():
+def close_done(session: Session, issue_id: int, owner: str) -> None:
+    """Close those of this owner's batches that have no open row."""
+    mine = sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner == owner, B.c.state == "open")
+    for k in session.execute(mine).scalars().all():
         open_row = session.execute(
             sa.select(D.c.id)
             .where(D.c.issue_id == issue_id, D.c.batch == k, D.c.state.in_(("queued", "sending", "in_doubt")))
             .limit(1)
         ).first()
-        if open_row and only_done:
-            continue
-        session.execute(
-            B.update()
-            .where(B.c.issue_id == issue_id, B.c.k == k, B.c.lease_owner == owner)
-            .values(state="open" if open_row else "done", lease_owner=None, lease_until=None)
-        )
-
-
-# -- one delivery --------------------------------------------------------------------------------------------------
-
-
-def begin(session: Session, issue_id: int, newsletter: str, owner: str, intents: Sequence[Begin]) -> list[Begun]:
-    """Commit to handing these bodies over; the lease, the issue's state and each person are checked once more."""
-    held = session.execute(sa.select(ISSUE.c.state).where(ISSUE.c.id == issue_id)).scalar_one() != "sending"
-    leased = set(
-        session.execute(
-            sa.select(B.c.k).where(
-                B.c.issue_id == issue_id, B.c.lease_owner == owner, B.c.k.in_({intent.batch for intent in intents})
+        if open_row is None:
+            session.execute(
+                B.update()
+                .where(B.c.issue_id == issue_id, B.c.k == k, B.c.lease_owner == owner)
+                .values(state="done", lease_owner=None, lease_until=None)
             )
-        ).scalars()
-    )
-    ids = [intent.row.id for intent in intents]
-    facts = {
-        row.id: row
-        for row in session.execute(
-            sa.select(D.c.id, D.c.state, S.c.state.label("person"), _suppressed(newsletter).label("suppressed"))
-            .join(S, S.c.id == D.c.subscriber_id)
-            .where(D.c.id.in_(ids))
-        )
-    }
-    picked: dict[int, set[str]] = {}
-    for subscriber, topic in session.execute(
-        sa.select(SUB.c.subscriber_id, SUB.c.topic).where(
-            SUB.c.subscriber_id.in_([intent.row.subscriber_id for intent in intents]),
-            SUB.c.newsletter == newsletter,
-            SUB.c.until.is_(None),
-        )
-    ):
-        picked.setdefault(subscriber, set()).add(topic)
-    answers = []
-    updates: list[dict[str, Any]] = []
-    skipped: list[int] = []
-    for intent in intents:
-        fact = facts.get(intent.row.id)
-        if held or intent.batch not in leased or fact is None or fact.state != intent.row.state:
-            answers.append(Begun(go=False, lost=True))
-            continue
-        left = tuple(topic for topic in intent.topics if topic in picked.get(intent.row.subscriber_id, ()))
-        if fact.person != types.SubscriberState.ACTIVE or fact.suppressed or not left:
-            skipped.append(intent.row.id)
-            answers.append(Begun(go=False))
-        elif left != intent.topics and not intent.row.in_doubt:
-            answers.append(Begun(go=False, topics=left))
-        else:
-            updates.append(
-                {
-                    "b_id": intent.row.id,
-                    "b_edition": intent.edition_id,
-                    "b_sending_at": intent.sending_at,
-                    "b_first_at": intent.row.first_at or intent.sending_at,
-                    "b_message_id": intent.message_id,
-                    "b_rcpt_name": intent.rcpt_name,
-                    "b_token_key": intent.token_key,
-                    "b_attempts": intent.row.attempts + 1,
-                }
-            )
-            answers.append(Begun(go=True))
-    if updates:
-        session.connection().execute(_BEGIN, updates)
-    if skipped:
-        session.execute(
-            D.update()
-            .where(D.c.id.in_(skipped))
-            .values(state="skipped", reply="left, or was suppressed, after the plan", done_at=sa.bindparam("skip_at")),
-            {"skip_at": intents[0].sending_at},
-        )
-    return answers
-
-
-_BEGIN = (
-    D.update()
-    .where(D.c.id == sa.bindparam("b_id"))
-    .values(
-        state="sending",
-        edition_id=sa.bindparam("b_edition"),
-        sending_at=sa.bindparam("b_sending_at"),
-        first_at=sa.bindparam("b_first_at"),
-        message_id=sa.bindparam("b_message_id"),
-        rcpt_name=sa.bindparam("b_rcpt_name"),
-        token_key=sa.bindparam("b_token_key"),
-        attempts=sa.bindparam("b_attempts"),
-        next_at=None,
-    )
-)
-
-_FINISH = (
-    D.update()
-    .where(D.c.id == sa.bindparam("b_id"), D.c.state == sa.bindparam("b_from"), D.c.batch == sa.bindparam("b_batch"))
-    .values(
-        state=sa.bindparam("b_state"),
-        batch=sa.bindparam("b_to_batch"),
-        attempts=sa.bindparam("b_attempts"),
-        first_at=sa.bindparam("b_first_at"),
-        next_at=sa.bindparam("b_next_at"),
-        done_at=sa.bindparam("b_done_at"),
-        smtp_code=sa.bindparam("b_code"),
-        enhanced_code=sa.bindparam("b_enhanced"),
-        reply=sa.bindparam("b_reply"),
-        message_id=sa.bindparam("b_message_id"),
-    )
-)
-
-
-def finish(session: Session, intents: Iterable[Finish]) -> None:
-    """Record what became of attempts. A row that is not as we left it is somebody else's and stays so."""
-    rows = list(intents)
-    session.connection().execute(
-        _FINISH,
-        [
-            {
-                "b_id": each.row.id,
-                "b_from": DeliveryState.SENDING.value if each.began else each.row.state,
-                "b_batch": each.batch,
-                "b_state": each.state.value,
-                "b_to_batch": each.batch if each.state in types.FINAL else None,
-                "b_attempts": each.row.attempts + 1,
-                "b_first_at": each.row.first_at or each.at,
-                "b_next_at": each.next_at,
-                "b_done_at": each.at if each.state in types.FINAL else None,
-                "b_code": each.outcome.code or None,
-                "b_enhanced": each.outcome.enhanced or None,
-                "b_reply": each.outcome.reply or None,
-                "b_message_id": each.message_id,
-            }
-            for each in rows
-        ],
-    )
-    for each in rows:
-        if each.bounced:
-            _bounce(session, each)
-
-
-def _bounce(session: Session, each: Finish) -> None:
-    """The address does not exist: never mail it again, and keep the server's word for it."""
-    person = session.get(tables.Subscriber, each.row.subscriber_id)
-    if person is None:
-        return
-    person.state, person.changed_at = types.SubscriberState.BOUNCED.value, each.at
-    known = session.exec(
-        select(tables.Suppression).where(
-            tables.Suppression.address == person.email_norm, tables.Suppression.newsletter == ""
-        )
-    ).first()
-    if known is None:
-        reason = f"bounced: {each.outcome.code} {each.outcome.enhanced}".strip()
-        session.add(tables.Suppression(address=person.email_norm, reason=reason, since=each.at))
-    session.add(
-        tables.Feedback(
-            fingerprint=f"smtp:{each.row.id}:{each.row.attempts + 1}",
-            subscriber_id=person.id,
-            delivery_id=each.row.id,
-            kind="bounce",
-            permanent=True,
-            status=each.outcome.enhanced,
-            action="bounced",
-            at=each.at,
-            raw=each.outcome.reply,
-        )
-    )
 
 
 def forget(session: Session, issue_id: int) -> None:
@@ -532,13 +337,17 @@ def forget(session: Session, issue_id: int) -> None:
 def retry(session: Session, issue_id: int, state: DeliveryState, now: dt.datetime) -> int:
     """Let failed or doubtful deliveries go out again now. Returns how many.
 
-    A failed one begins anew (with a new Date); a doubtful one stays in doubt: same octets, same Message-ID.
+    A failed one begins anew (with a new Date); a doubtful one stays in doubt: same octets, same Message-ID. One that a
+    living sender has in its hands is left to it.
     """
     values: dict[str, Any] = {"batch": None, "next_at": now}
+    chosen = sa.and_(D.c.issue_id == issue_id, D.c.state == state.value)
     if state is DeliveryState.FAILED:
         values |= {"state": "deferred", "attempts": 0, "first_at": None, "done_at": None}
-    done = session.execute(D.update().where(D.c.issue_id == issue_id, D.c.state == state.value).values(**values))
-    return _changed(done)
+    else:
+        leased = sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner.is_not(None))
+        chosen &= sa.or_(D.c.batch.is_(None), D.c.batch.not_in(leased))
+    return _changed(session.execute(D.update().where(chosen).values(**values)))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

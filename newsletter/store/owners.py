@@ -36,22 +36,33 @@ class Owner:
 
 
 def is_dead(folder: Path, owner: str) -> bool:
-    """Has that owner's process ended?"""
+    """Has that owner's process ended? Raises `errors.StoreError` when that cannot be told."""
     path = folder / f"{owner}.lock"
     try:
-        file = os.open(path, os.O_RDWR)
+        file = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         return True
+    except OSError as error:
+        raise errors.StoreError(f"{path} cannot be opened ({error.strerror}): is another user sending?") from None
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # shared: two that look at once do not see each other
+    except BlockingIOError:
         return False
+    except OSError as error:
+        raise errors.StoreError(f"{path} cannot be looked at: {error}") from None
     else:
         return True
     finally:
         os.close(file)
 
 
+def bury(folder: Path, owner: str) -> None:
+    """Remove what a dead owner left. Only for one that had a lease: a new one has its file before it has its lock."""
+    with contextlib.suppress(OSError):
+        (folder / f"{owner}.lock").unlink()
+
+
 def folder_of(database: Path) -> Path:
     """Where the locks of a database's senders are."""
-    return database.with_name(database.name + "-senders")
+    real = database.resolve()  # one place, however the database is called: by a link, or by a relative path
+    return real.with_name(real.name + "-senders")

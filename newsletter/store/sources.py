@@ -85,3 +85,10 @@ def wait_after(failures: int, retry_after: float | None = None) -> dt.timedelta:
 def is_due(row: tables.SourceState | None, now: dt.datetime) -> bool:
     """Is it time to ask a source?"""
     return row is None or row.next_check_at is None or row.next_check_at <= now
+
+
+def asked_to_wait(row: tables.SourceState | None, now: dt.datetime) -> bool:
+    """Does a Retry-After of the server run that is longer than our own wait? Not even `--all` asks before its end."""
+    if row is None or not row.failures or row.next_check_at is None or row.last_checked_at is None:
+        return False
+    return row.next_check_at > now and row.next_check_at - row.last_checked_at > wait_after(row.failures)

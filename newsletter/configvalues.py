@@ -1,0 +1,159 @@
+"""What a value of the settings may look like: times, sizes, rates, zones, addresses. Each says how it is written.
+
+A ValueError's text ends up behind the key in a fault; it never holds the value, which may be secret.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import ipaddress
+import re
+import zoneinfo
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from newsletter import calendar
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_DOMAIN = r"(?:[^\W_](?:[\w-]*[^\W_])?\.)*[^\W_](?:[\w-]*[^\W_])?"
+_PER = {"s": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
+
+
+def parse_duration(value: object) -> object:
+    """`"30s"`, `"48h"`, `"30d"` -> timedelta; a timedelta stays."""
+    if isinstance(value, str):
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", value.strip())
+        if not match:
+            raise ValueError('must be a time like "30s", "5m", "48h" or "7d"')
+        try:
+            return dt.timedelta(seconds=float(match[1]) * _UNITS[match[2]])
+        except OverflowError:
+            raise ValueError("is longer than any time that counts") from None
+    if isinstance(value, dt.timedelta):
+        return value
+    raise ValueError('must be a text like "30s", "5m", "48h" or "7d"')
+
+
+def _some_time(value: dt.timedelta) -> dt.timedelta:
+    if not value:
+        raise ValueError("must be more than 0")
+    return value
+
+
+def parse_size(value: object) -> object:
+    """`"15MB"` -> octets (powers of 1,000)."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(B|KB|MB|GB)", value.strip()) if isinstance(value, str) else None
+    if match and len(match[1]) < 16:
+        return int(float(match[1]) * _SIZES[match[2]])
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    raise ValueError('must be a size like "15MB" or "500KB"')
+
+
+def parse_rate(value: str) -> float | None:
+    """`"14/s"`, `"50000/day"` -> messages a second; `"unlimited"` -> None."""
+    if value == "unlimited":
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*/\s*(s|min|hour|day)", value.strip())
+    if not match or not 0 < float(match[1]) < 1e9:
+        raise ValueError('must be "unlimited" or a rate like "14/s", "600/min" or "50000/day"')
+    return float(match[1]) / _PER[match[2]]
+
+
+def _rate(value: str) -> str:
+    parse_rate(value)
+    return value
+
+
+def _network(value: str) -> str:
+    try:
+        ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        raise ValueError('must be an address or a network, like "127.0.0.1" or "10.0.0.0/8"') from None
+    return value
+
+
+def _regex(value: str) -> str:
+    try:
+        re.compile(value, re.IGNORECASE)
+    except re.error as error:
+        raise ValueError(f"is no regular expression: {error}") from None
+    return value
+
+
+def _zone(value: str) -> str:
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        near = difflib.get_close_matches(value, zoneinfo.available_timezones(), 1)
+        raise ValueError("is no time zone" + (f"; did you mean {near[0]}?" if near else "")) from None
+    return value
+
+
+def _schedule(value: str) -> str:
+    calendar.parse(value)
+    return value
+
+
+def _base_url(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/?#@:]+(?::\d{1,5})?(?:/[^\s?#]+)?", value) or value.endswith("/"):
+        raise ValueError('must be like "https://news.example.org", without a slash at the end')
+    return value
+
+
+def _mailbox(value: str) -> str:
+    address = r"[^<>@\s,;:\"()\[\]\\]+@" + _DOMAIN
+    if not re.fullmatch(rf"[^<>]*<{address}>|{address}", value):
+        raise ValueError('must be like "News <news@example.org>"')
+    return value
+
+
+def _domain(value: str) -> str:
+    if not re.fullmatch(_DOMAIN, value):
+        raise ValueError('must be a domain like "example.org"')
+    return value
+
+
+def _one_line(value: str) -> str:
+    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", value):
+        raise ValueError("must be one line without control characters")
+    return value
+
+
+def _address(value: str) -> str:
+    if not re.fullmatch(r"(?i)https?://[^\s/?#][^\s]*|(?:arxiv|file):\s*\S.*", value):
+        raise ValueError('must be like "https://blog.example.org/feed.xml", "arxiv:cat:cs.LG" or "file:inbox/*.jsonl"')
+    return value
+
+
+def _none(value: object) -> object:
+    return None if value == "" else value
+
+
+def _rates(value: object) -> object:
+    if not isinstance(value, (str, list)):
+        raise ValueError(  # noqa: TRY004 - pydantic takes a TypeError for our mistake
+            'must be "unlimited", a rate like "14/s", or a list of them'
+        )
+    return [value] if isinstance(value, str) else value
+
+
+Duration = Annotated[dt.timedelta, BeforeValidator(parse_duration)]
+Span = Annotated[Duration, AfterValidator(_some_time)]
+Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
+Rate = Annotated[str, AfterValidator(_rate)]
+Network = Annotated[str, AfterValidator(_network)]
+Regex = Annotated[str, AfterValidator(_regex)]
+Line = Annotated[str, AfterValidator(_one_line)]
+Mailbox = Annotated[Line, AfterValidator(_mailbox)]
+Domain = Annotated[Line, AfterValidator(_domain)]
+Schedule = Annotated[str, AfterValidator(_schedule)]
+Zone = Annotated[str, AfterValidator(_zone)]
+BaseUrl = Annotated[str, AfterValidator(_base_url)]
+SourceAddress = Annotated[Line, AfterValidator(_address)]
+Rates = Annotated[list[Rate], BeforeValidator(_rates)]
+OptionalMailbox = Annotated[Mailbox | None, BeforeValidator(_none)]
+OptionalDomain = Annotated[Domain | None, BeforeValidator(_none)]

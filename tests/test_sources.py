@@ -1,0 +1,220 @@
+"""Many sources at once, each with its own outcome."""
+
+import asyncio
+import datetime as dt
+import json
+import threading
+import time
+import xml.sax.saxutils
+
+from httpd import Reply, serve
+
+from newsletter import config, sources, types
+
+NOW = dt.datetime(2026, 9, 10, 12, tzinfo=dt.UTC)
+LIMITS = config.Collect(allow_private=["127.0.0.0/8"], deadline=dt.timedelta(seconds=5))
+
+
+def rss(*titles):
+    items = "".join(f"<item><title>{xml.sax.saxutils.escape(title)}</title></item>" for title in titles)
+    return f'<rss version="2.0"><channel><title>A feed</title>{items}</channel></rss>'.encode()
+
+
+def visit(*asks, folder, limits=LIMITS):
+    async def all_of_it():
+        asked = [ask if isinstance(ask, sources.Ask) else sources.Ask(ask) for ask in asks]
+        found = sources.visit(asked, limits, folder=folder, user_agent="newsletter/test", now=NOW)
+        return [collected async for collected in found]
+
+    return {collected.url: collected for collected in asyncio.run(all_of_it())}
+
+
+def test_a_feed_and_a_json_feed_are_read_whatever_they_are_called(tmp_path):
+    feed = json.dumps(
+        {"version": "https://jsonfeed.org/version/1.1", "title": "J", "items": [{"id": "1", "title": "two"}]}
+    )
+    with serve(
+        {"/rss": Reply(rss("one"), headers={"Content-Type": "text/html"}), "/json": Reply(feed.encode())}
+    ) as server:
+        found = visit(server.url("/rss"), server.url("/json"), folder=tmp_path)
+    assert [(c.status, c.title, c.entries[0].title, c.error) for c in found.values()] == [
+        ("new", "A feed", "one", None),
+        ("new", "J", "two", None),
+    ]
+
+
+def test_one_bad_source_costs_no_other_its_turn(tmp_path):
+    pages = {
+        "/good": Reply(rss("one")), "/html": Reply(b"<html><head><title>Hi</title></head></html>"), "/empty": Reply(b""),
+        "/gone": Reply(status=410), "/stall": Reply(hang=True), "/wait": Reply(status=429, headers={"Retry-After": "60"}),
+    }  # fmt: skip
+    with serve(pages) as server:
+        urls = [server.url(path) for path in pages]
+        urls += [
+            "http://no-such-host.invalid/",
+            "gopher://127.0.0.1/",
+            "javascript:alert(1)",
+            "blog.test/feed",
+            "",
+            "file:///etc/hostname",
+        ]
+        urls += ["arxiv:cat:cs.CL AND all:x"]
+        limits = LIMITS.model_copy(update={"deadline": dt.timedelta(seconds=0.5)})
+        found = visit(*urls, folder=tmp_path, limits=limits)
+    assert set(found) == set(urls)
+    assert [url for url, c in found.items() if c.status != "failed"] == [server.url("/good")]
+    for url in urls[1:]:
+        assert found[url].error
+        assert "\n" not in found[url].error
+        assert not found[url].entries
+    assert "an HTML page titled “Hi”, not a feed" in found[server.url("/html")].error
+    assert found[server.url("/wait")].retry_after == 60
+    assert "https://rss.arxiv.org/atom/cs.CL" in found[urls[-1]].error
+    assert (
+        "“gopher:” is no kind of source; it must begin with one of https:, http:, file:"
+        in found["gopher://127.0.0.1/"].error
+    )
+
+
+def test_the_second_visit_is_conditional_and_unchanged(tmp_path):
+    def answer(asked):
+        return (
+            Reply(status=304)
+            if asked.headers.get("if-none-match") == '"1"'
+            else Reply(rss("one"), headers={"ETag": '"1"'})
+        )
+
+    with serve({"/f": answer}) as server:
+        first = visit(server.url("/f"), folder=tmp_path)[server.url("/f")]
+        second = visit(sources.Ask(server.url("/f"), validators=first.validators), folder=tmp_path)[server.url("/f")]
+    assert (first.status, second.status) == ("new", "unchanged")
+    assert second.validators == first.validators
+    assert second.entries == ()
+
+
+def test_a_host_is_asked_one_at_a_time_and_others_do_not_wait(tmp_path):
+    def slow(_):
+        time.sleep(0.03)
+        return Reply(rss("one"))
+
+    with serve({f"/{i}": slow for i in range(6)}) as one, serve({"/": slow}, host="127.0.0.2") as other:
+        found = visit(*(one.url(f"/{i}") for i in range(6)), other.url(), folder=tmp_path)
+    assert all(c.status == "new" for c in found.values())
+    assert one.busiest == 1
+    assert list(found).index(other.url()) < 6
+
+
+def test_no_more_sources_are_asked_at_once_than_the_settings_allow(tmp_path):
+    lock, busy, most = threading.Lock(), [0], [0]
+
+    def slow(_):
+        with lock:
+            busy[0] += 1
+            most[0] = max(most[0], busy[0])
+        time.sleep(0.03)
+        with lock:
+            busy[0] -= 1
+        return Reply(rss("one"))
+
+    hosts = [f"127.0.0.{i}" for i in range(2, 8)]
+    with serve({"/": slow}, host="0.0.0.0") as server:
+        visit(
+            *(f"http://{host}:{server.port}/" for host in hosts),
+            folder=tmp_path,
+            limits=LIMITS.model_copy(update={"concurrency": 2}),
+        )
+    assert most[0] == 2
+
+
+def test_a_source_that_moved_for_good_is_asked_there_and_falls_back(tmp_path):
+    with serve({"/old": Reply(status=301, headers={"Location": "/new"}), "/new": Reply(rss("one"))}) as server:
+        old, new = server.url("/old"), server.url("/new")
+        assert visit(old, folder=tmp_path)[old].moved_to == new
+        again = visit(sources.Ask(old, resolved=new), folder=tmp_path)[old]
+        assert (again.status, again.moved_to) == ("new", new)
+        assert [asked.path for asked in server.asked] == ["/old", "/new", "/new"]
+        server.routes["/old"], server.routes["/new"] = Reply(rss("back")), Reply(status=404)
+        back = visit(sources.Ask(old, resolved=new, validators=types.Validators('"1"')), folder=tmp_path)[old]
+        assert (back.status, back.moved_to, back.entries[0].title) == ("new", None, "back")
+        assert "if-none-match" not in server.asked[-1].headers
+        server.routes["/new"] = Reply(status=503)
+        assert visit(sources.Ask(old, resolved=new), folder=tmp_path)[old].status == "failed"
+
+
+def test_leaving_early_ends_the_visits(tmp_path):
+    async def first_of_two(server):
+        asks = [sources.Ask(server.url("/good")), sources.Ask(f"http://127.0.0.2:{server.port}/stall")]
+        found = sources.visit(asks, LIMITS, folder=tmp_path, user_agent="x", now=NOW)
+        collected = await anext(found)
+        await found.aclose()
+        return collected
+
+    with serve({"/good": Reply(rss("one")), "/stall": Reply(hang=True)}, host="0.0.0.0") as server:
+        server.host = "127.0.0.1"
+        started = time.perf_counter()
+        assert asyncio.run(first_of_two(server)).status == "new"
+        assert time.perf_counter() - started < 3
+
+
+def test_nothing_to_visit_is_nothing_found(tmp_path):
+    assert visit(folder=tmp_path) == {}
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def test_files_of_the_workspace_are_read_by_their_kind(tmp_path):
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "a.jsonl").write_text('{"summary": "one"}\n{"summary": "two"}\n')
+    (inbox / "b.xml").write_bytes(rss("three"))
+    (inbox / "c.json").write_text('{"version": "https://jsonfeed.org/version/1", "items": [{"title": "four"}]}')
+    found = visit("file:inbox/*", folder=tmp_path)["file:inbox/*"]
+    assert (found.status, found.error) == ("new", None)
+    assert [entry.title or entry.summary for entry in found.entries] == ["one", "two", "three", "four"]
+    again = visit(sources.Ask("file:inbox/*", validators=found.validators), folder=tmp_path)["file:inbox/*"]
+    assert again.status == "unchanged"
+    (inbox / "d.jsonl").write_text('{"summary": "five"}\n')
+    more = visit(sources.Ask("file:inbox/*", validators=found.validators), folder=tmp_path)["file:inbox/*"]
+    assert len(more.entries) == 5
+
+
+def test_bad_rows_and_bad_files_are_named_and_the_rest_is_read(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"summary": "good"}\nnonsense\n{"summary": 5}\n')
+    (tmp_path / "b.xml").write_text("<html><body>no</body></html>")
+    found = visit("file:*", folder=tmp_path)["file:*"]
+    assert found.status == "new"
+    assert len(found.entries) == 1
+    lines = found.error.splitlines()
+    assert lines[0].startswith("a.jsonl:2: not JSON")
+    assert lines[1].startswith("a.jsonl:3: “summary” must be a text")
+    assert lines[2].startswith("b.xml: an HTML page")
+
+
+def test_many_bad_rows_are_counted(tmp_path):
+    (tmp_path / "a.jsonl").write_text("nonsense\n" * 100)
+    assert visit("file:a.jsonl", folder=tmp_path)["file:a.jsonl"].error.splitlines()[-1] == "and 95 more"
+
+
+def test_a_pattern_none_of_whose_files_can_be_read_has_failed(tmp_path):
+    (tmp_path / "a.xml").write_text("")
+    (tmp_path / "b.csv").write_text("x")
+    found = visit("file:*", folder=tmp_path)["file:*"]
+    assert found.status == "failed"
+    assert len(found.error.splitlines()) == 2
+    assert visit("file:*.jsonl", folder=tmp_path)["file:*.jsonl"].status == "new"
+
+
+def test_no_source_leads_out_of_the_workspace(tmp_path):
+    (tmp_path / "secret.jsonl").write_text('{"summary": "secret"}')
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    (folder / "link.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    for url in (
+        "file:link.jsonl",
+        "file:../secret.jsonl",
+        f"file:{tmp_path}/secret.jsonl",
+        f"file://{tmp_path}/secret.jsonl",
+    ):
+        found = visit(url, folder=folder)[url]
+        assert (found.status, found.entries) == ("failed", ())

@@ -1,0 +1,311 @@
+"""Entries and sources in a real database: what is stored, found again, edited and held."""
+
+import dataclasses
+import datetime as dt
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlmodel import Session, create_engine, select
+
+from newsletter import collect, intents, types
+from newsletter.store import entries, sources, tables
+
+NOW = dt.datetime(2026, 9, 10, 12, tzinfo=dt.UTC)
+LATER = NOW + dt.timedelta(days=1)
+A, B = "https://feeds.test/a.xml", "https://feeds.test/b.xml"
+PLACES = (("weekly", "rl"),)
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = create_engine(f"sqlite:///{tmp_path}/test.db")
+    sa.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA foreign_keys=ON"))
+    tables.metadata.create_all(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def session(engine):
+    with Session(engine) as session:
+        yield session
+
+
+def entry(title=None, url=None, guid=None, date=None, summary="", **more):
+    published = dt.datetime.fromisoformat(date).replace(tzinfo=dt.UTC) if date else None
+    return types.FoundEntry(summary=summary, title=title, url=url, guid=guid, published=published, **more)
+
+
+def save(session, *found, source=A, places=PLACES, now=NOW, first_fetch=False, **options):
+    source_id = sources.ensure(session, [source])[source].id
+    known = entries.lookup(session, source_id, *collect.guids_and_keys(found, source))
+    decided = collect.decide(found, known=known, source_url=source, first_fetch=first_fetch, now=now, **options)
+    saved = entries.apply(session, decided, source_id=source_id, places=places, now=now)
+    session.commit()
+    return saved
+
+
+def rows(session, table):
+    session.expire_all()
+    return session.exec(select(table).order_by(table.id)).all()
+
+
+def claim(session, number, state, newsletter="weekly"):
+    """Put an entry into an issue in that state."""
+    issue = tables.Issue(
+        newsletter=newsletter, period=f"2026-09-{number:02}", cutoff_at=NOW, state=state, created_at=NOW
+    )
+    session.add(issue)
+    session.flush()
+    session.add(tables.Claim(newsletter=newsletter, entry_id=number, issue_id=issue.id, state="in_issue", at=NOW))
+    session.commit()
+
+
+def test_an_entry_is_stored_whole_and_found_again(session):
+    found = entry(
+        "Otters",
+        "https://site.test/a?utm_source=rss",
+        "g1",
+        "2026-09-01",
+        "Text.",
+        authors=("Ann", "Bo"),
+        categories=("rivers",),
+    )
+    found = dataclasses.replace(found, published_is_date=True)
+    assert save(session, found) == entries.Saved(seen=1, new=1)
+    (row,) = rows(session, tables.Entry)
+    assert row.key == "url:site.test/a"
+    assert len(row.ref) == 8
+    assert (row.title, row.url, row.summary, row.authors, row.categories) == (
+        "Otters",
+        "https://site.test/a",
+        "Text.",
+        ["Ann", "Bo"],
+        ["rivers"],
+    )
+    assert (row.published_at, row.published_is_date, row.first_seen_at) == (found.published, True, NOW)
+    (by,) = rows(session, tables.EntrySource)
+    assert (by.guid, by.url) == ("g1", "https://site.test/a")
+    assert [(t.newsletter, t.topic) for t in rows(session, tables.EntryTopic)] == [("weekly", "rl")]
+    assert save(session, found, now=LATER) == entries.Saved(seen=1)
+    (row,) = rows(session, tables.Entry)
+    assert row.first_seen_at == NOW
+    assert row.changed_at is None
+
+
+def test_a_known_entry_gains_topics_and_sources(session):
+    save(session, entry("A", "https://site.test/a", "1"))
+    saved = save(
+        session,
+        entry("A", "https://site.test/a", "2"),
+        source=B,
+        places=[("weekly", "rl"), ("weekly", "llm"), ("daily", "rl")],
+    )
+    assert saved.new == 0
+    assert len(rows(session, tables.EntrySource)) == 2
+    assert {(t.newsletter, t.topic) for t in rows(session, tables.EntryTopic)} == {
+        ("weekly", "rl"),
+        ("weekly", "llm"),
+        ("daily", "rl"),
+    }
+
+
+def test_a_source_that_was_given_a_topic_since_has_not_reached_it(session):
+    save(session, entry("A", "https://site.test/a", "1"))
+    assert entries.has_reached(session, 1, PLACES)
+    assert not entries.has_reached(session, 1, [*PLACES, ("daily", "rl")])
+    assert not entries.has_reached(session, 2, PLACES)
+
+
+def test_places_named_twice_count_once(session):
+    save(session, entry("A"), places=[*PLACES, *PLACES])
+    assert len(rows(session, tables.EntryTopic)) == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "is_taken"),
+    [("draft", True), ("cancelled", True), ("approved", False), ("sending", False), ("sent", False), ("held", False)],
+)
+def test_an_edit_is_taken_in_until_the_issue_is_approved(session, state, is_taken):
+    save(session, entry("Otters", "https://site.test/a", "1"))
+    claim(session, 1, state)
+    saved = save(
+        session, entry("Otters return", "https://site.test/a", "1", "2026-09-02", "More.", authors=("Ann",)), now=LATER
+    )
+    (row,) = rows(session, tables.Entry)
+    assert saved.changed == is_taken
+    assert (row.title == "Otters return") is is_taken
+    assert row.changed_at == (LATER if is_taken else None)
+    assert row.authors == (["Ann"] if is_taken else [])
+
+
+def test_an_old_entry_is_held_in_each_newsletter_with_the_reason(session):
+    old = entry("Old", "https://site.test/old", "1", "2026-01-01")
+    saved = save(
+        session,
+        old,
+        entry("New", "https://site.test/new", "2", "2026-09-09"),
+        places=[("weekly", "rl"), ("daily", "rl")],
+        first_fetch=True,
+    )
+    assert saved == entries.Saved(seen=2, new=2, held=1)
+    claims = rows(session, tables.Claim)
+    assert {(c.newsletter, c.entry_id, c.state, c.issue_id) for c in claims} == {
+        ("weekly", 1, "held", None),
+        ("daily", 1, "held", None),
+    }
+    assert all(c.why.startswith(intents.HELD_FOR_AGE) for c in claims)
+    save(session, old, now=LATER)
+    assert len(rows(session, tables.Claim)) == 2
+
+
+def test_an_old_entry_is_held_too_in_a_newsletter_that_it_reaches_later(session):
+    old = entry("Old", "https://site.test/old", "1", "2026-07-20")
+    assert save(session, old).held == 0
+    claim(session, 1, "sent")
+    save(session, old, places=[("weekly", "rl"), ("daily", "rl")])
+    assert [(c.newsletter, c.state) for c in rows(session, tables.Claim)] == [("weekly", "in_issue"), ("daily", "held")]
+
+
+def test_a_backfill_releases_what_age_holds_and_nothing_else(session):
+    old, dropped = (
+        entry("Old", "https://site.test/old", "1", "2026-08-01"),
+        entry("Gone", "https://site.test/gone", "2", "2026-08-01"),
+    )
+    save(session, old, dropped, first_fetch=True)
+    held = rows(session, tables.Claim)
+    held[1].why = "an editor's word"
+    session.add(held[1])
+    session.commit()
+    save(session, old, dropped, backfill=dt.timedelta(days=90))
+    assert [(c.entry_id, c.why) for c in rows(session, tables.Claim)] == [(2, "an editor's word")]
+
+
+def test_a_guid_that_several_entries_have_names_none_of_them(session):
+    items = [entry(f"W {word}", f"https://site.test/{word}", "one") for word in ("amber", "basil")]
+    save(session, *items)
+    assert entries.lookup(session, 1, ["one"], []) == intents.Known()
+    assert save(session, entry("W cedar", "https://site.test/cedar", "one")).new == 1
+
+
+def test_a_guid_is_looked_up_within_its_source(session):
+    save(session, entry("A", None, "1", summary="a"))
+    assert save(session, entry("B", None, "1", summary="b"), source=B).new == 1
+
+
+def test_a_new_guid_is_remembered_and_a_missing_one_forgets_nothing(session):
+    save(session, entry("A", "https://site.test/a", "1"))
+    save(session, entry("A", "https://site.test/a", "2"))
+    save(session, entry("A", "https://site.test/a"))
+    assert [by.guid for by in rows(session, tables.EntrySource)] == ["2"]
+
+
+def test_refs_that_collide_grow(session):
+    keys = ["url:site.test/a", "url:site.test/b"]
+    first = entries._refs(session, keys)
+    session.add(tables.Entry(key="x", ref=first[keys[0]], first_seen_at=NOW))
+    session.commit()
+    again = entries._refs(session, keys)
+    assert again[keys[0]].startswith(first[keys[0]])
+    assert len(again[keys[0]]) == 9
+    assert again[keys[1]] == first[keys[1]]
+
+
+def test_a_large_document_takes_few_statements(engine, session):
+    found = [entry(f"T {i}", f"https://site.test/{i}", f"g{i}", "2026-09-09", f"S {i}.") for i in range(1000)]
+    counted = []
+    sa.event.listen(engine, "before_cursor_execute", lambda *args: counted.append(args[2]))
+    assert save(session, *found).new == 1000
+    first = len(counted)
+    assert save(session, *found) == entries.Saved(seen=1000)
+    assert first < 60
+    assert len(counted) - first < 60
+    assert not [statement for statement in counted[first:] if statement.startswith(("UPDATE", "INSERT"))]
+
+
+words = st.sampled_from(["otters", "herons"])
+documents = st.lists(
+    st.builds(
+        entry,
+        title=words,
+        url=st.none() | words.map("https://site.test/{}".format),
+        guid=st.none() | st.sampled_from("abc"),
+        summary=words,
+    ),
+    max_size=5,
+)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.sampled_from([A, B]), documents), max_size=3))
+def test_whatever_comes_twice_gives_nothing_new(engine, rounds):
+    with Session(engine) as session:
+        for source, document in rounds:
+            save(session, *document, source=source)
+            assert save(session, *document, source=source).new == 0
+
+
+# -- sources ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_visit_that_went_well_is_written_down(session):
+    new = types.Collected(
+        A, "new", title="A feed", validators=types.Validators('"1"', "x"), moved_to="https://new.test/"
+    )
+    sources.record(session, new, NOW)
+    session.commit()
+    row = sources.known(session, [A, B])[A]
+    assert (row.etag, row.last_modified, row.title, row.moved_to) == ('"1"', "x", "A feed", "https://new.test/")
+    assert (row.last_ok_at, row.last_checked_at, row.next_check_at) == (NOW, NOW, NOW + sources.EVERY)
+    assert B not in sources.known(session, [A, B])
+    assert not sources.is_due(row, NOW)
+    assert sources.is_due(row, LATER)
+    assert sources.is_due(None, NOW)
+
+
+def test_validators_are_kept_as_a_pair(session):
+    sources.record(session, types.Collected(A, "new", validators=types.Validators('"1"', "x")), NOW)
+    row = sources.record(session, types.Collected(A, "new", validators=types.Validators('"2"', None)), NOW)
+    assert (row.etag, row.last_modified) == ('"2"', None)
+
+
+def test_failures_back_off_and_a_success_forgets_them(session):
+    failed = types.Collected(A, "failed", error="it broke")
+    waits = [(sources.record(session, failed, NOW).next_check_at - NOW) for _ in range(12)]
+    assert waits[:3] == [dt.timedelta(minutes=5), dt.timedelta(minutes=10), dt.timedelta(minutes=20)]
+    assert waits[-1] == dt.timedelta(days=1)
+    row = sources.known(session, [A])[A]
+    assert (row.failures, row.last_error, row.last_ok_at) == (12, "it broke", None)
+    row = sources.record(session, types.Collected(A, "unchanged"), LATER)
+    assert (row.failures, row.last_error, row.last_ok_at) == (0, None, LATER)
+
+
+def test_a_failure_keeps_validators_and_home(session):
+    sources.record(
+        session, types.Collected(A, "new", validators=types.Validators('"1"'), moved_to="https://new.test/"), NOW
+    )
+    row = sources.record(session, types.Collected(A, "failed", error="x"), LATER)
+    assert (row.etag, row.moved_to, row.last_ok_at) == ('"1"', "https://new.test/", NOW)
+
+
+def test_retry_after_is_honoured_when_it_is_longer(session):
+    row = sources.record(session, types.Collected(A, "failed", error="x", retry_after=7200), NOW)
+    assert row.next_check_at == NOW + dt.timedelta(hours=2)
+    row = sources.record(session, types.Collected(A, "failed", error="x", retry_after=1), NOW)
+    assert row.next_check_at == NOW + dt.timedelta(minutes=10)
+
+
+def test_a_retry_after_that_runs_is_told_from_our_own_wait(session):
+    row = sources.record(session, types.Collected(A, "failed", error="x", retry_after=7200), NOW)
+    assert sources.asked_to_wait(row, NOW + dt.timedelta(minutes=110))
+    assert not sources.asked_to_wait(row, NOW + dt.timedelta(hours=2))
+    row = sources.record(session, types.Collected(B, "failed", error="x"), NOW)
+    assert not sources.asked_to_wait(row, NOW)
+    assert not sources.asked_to_wait(None, NOW)
+
+
+def test_a_skipped_source_was_not_visited(session):
+    row = sources.record(session, types.Collected(A, "skipped"), NOW)
+    assert row.last_checked_at is None
