@@ -190,7 +190,9 @@ def test_every_setting_is_in_the_sample_with_a_comment():
     keys = {field.alias or name for model in tables.values() for name, field in model.model_fields.items()}
     keys |= {field.alias or name for name, field in config.Newsletter.model_fields.items()}
     keys |= set(config.Topic.model_fields) - {"slug", "title"}
-    absent = [key for key in sorted(keys) if not re.search(rf"(?m)^(# )?{key} = ", text) and f"[newsletter.{key}]" not in text]
+    absent = [
+        key for key in sorted(keys) if not re.search(rf"(?m)^(# )?{key} = ", text) and f"[newsletter.{key}]" not in text
+    ]
     assert set(absent) == {"password", "secret_key"}  # secrets belong into the environment
 
 
@@ -213,6 +215,8 @@ def test_the_wheel_holds_the_starter_and_nothing_private(tmp_path):
     for name in (*workspace.STARTER_FILES, "templates/issue.mjml", "templates/issue.txt"):
         assert f"newsletter/starter/{name}" in names
     assert not [n for n in names if n.endswith((".db", ".key", ".pem")) or "private-of-a-test" in n]
-    assert [n for n in names if n.endswith(".csv") and "/starter/" in n] == ["newsletter/starter/subscribers/example.csv"]
+    assert [n for n in names if n.endswith(".csv") and "/starter/" in n] == [
+        "newsletter/starter/subscribers/example.csv"
+    ]
     assert any(n.startswith("newsletter/store/migrations/versions/0001") for n in names)
     assert any(n.startswith("newsletter/demo/feeds/") for n in names)

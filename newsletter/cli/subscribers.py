@@ -24,7 +24,7 @@ topics_option = click.option(
 email_argument = click.argument("email")
 
 
-@click.group()
+@click.group(cls=output.Group)
 def subscribers() -> None:
     """The people: who gets the newsletter, who waits, who left, who must not be mailed."""
 
