@@ -213,10 +213,11 @@ def topics_text(topics: Sequence[str], left: Sequence[str]) -> str:
 def suppressed_of(text: str) -> tuple[tuple[str, str], ...]:
     """The suppressions that a cell names, as (newsletter or "", reason); other services just say yes or no."""
     text = text.strip()
-    if key(text) in _NOTHING:
-        return ()
-    if key(text) in _TRUE:
-        return (("", "imported"),)
+    if not _SCOPED.fullmatch(text):  # else a reason like "no" would be taken for the other services' word
+        if key(text) in _NOTHING:
+            return ()
+        if key(text) in _TRUE:
+            return (("", "imported"),)
     found = []
     for part in text.split(" | "):
         scoped = _SCOPED.fullmatch(part.strip())

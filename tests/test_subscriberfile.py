@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsletter import addresses, errors, subscriberfile, types
+from newsletter import addresses, errors, subscribercolumns, subscriberfile, types
 
 S = types.SubscriberState
 
@@ -235,6 +235,12 @@ ROW = st.builds(
         lambda found: tuple(sorted(found.items()))
     ),
 )
+
+
+@pytest.mark.parametrize("reason", ["f", "no", "0", "yes", "null", "*: f", "weekly: no"])
+def test_reason_that_looks_like_a_yes_or_no_is_kept(reason):
+    kept = (("", reason),)
+    assert subscribercolumns.suppressed_of(subscribercolumns.suppressed_text(kept)) == kept
 
 
 @given(st.lists(ROW, max_size=5))

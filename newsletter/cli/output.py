@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import inspect
 import json
 import sys
 import unicodedata
@@ -126,7 +127,8 @@ def example(*lines: str) -> Callable[[F], F]:
     """Add an example to a command's help."""
 
     def decorate(function: F) -> F:
-        function.__doc__ = (function.__doc__ or "") + "\n\n\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+        shown = "\n".join(f"  {line}" for line in lines)
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n\b\nExample:\n{shown}"
         return function
 
     return decorate
