@@ -20,6 +20,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import datetime as dt
+import functools
 import hashlib
 import re
 from collections.abc import Sequence
@@ -74,6 +75,7 @@ def _tracks(pair: str) -> bool:
     return bool(_TRACKING.fullmatch(unquote(name))) or _FROM_A_FEED.get(name.lower()) == value.lower()
 
 
+@functools.lru_cache(4096)
 def canonical_url(url: str) -> str:
     """What two spellings of an address have in common, to compare, not to open.
 
@@ -100,6 +102,7 @@ def canonical_url(url: str) -> str:
 # -- keys ----------------------------------------------------------------------------------------------------------
 
 
+@functools.lru_cache(4096)  # asked for when looking up, and again when deciding
 def keys(entry: types.FoundEntry, source_url: str) -> tuple[str, ...]:
     """The ladder of an entry of that source, the surest key first; never empty, none over 500 characters."""
     ladder = []

@@ -11,9 +11,9 @@ import datetime as dt
 import re
 import zoneinfo
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from newsletter import calendar, config, dates, errors, issuefile, types
+from newsletter import calendar, config, dates, errors, issuefile, names, types
 
 EARLIEST = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
 
@@ -38,9 +38,12 @@ def issue_date(newsletter: config.Newsletter, cutoff: dt.datetime) -> dt.date:
     return calendar.following(newsletter.send, newsletter.timezone, cutoff.replace(second=0, microsecond=0)).date()
 
 
-def newest_first(entries: Iterable[types.Claimed], cutoff: dt.datetime) -> list[types.Claimed]:
-    """By publication, newest first; a future date counts as the cut-off, none as first seen; ties as first seen."""
-    return sorted(entries, key=lambda entry: _when(entry, cutoff), reverse=True)  # stable
+def ordered(entries: Iterable[types.Claimed], cutoff: dt.datetime, order: str = "newest") -> list[types.Claimed]:
+    """By publication, newest first; a future date counts as the cut-off, none as first seen; ties as first seen.
+
+    With `order` "score", what fits its topic best comes first; ties as above.
+    """
+    return sorted(entries, key=lambda entry: _rank(entry, cutoff, order), reverse=True)  # stable
 
 
 def select(
@@ -50,15 +53,16 @@ def select(
     per_source: Mapping[str, int],
     cutoff: dt.datetime,
     already: Sequence[types.Claimed] = (),
+    order: str = "newest",
 ) -> Selection:
-    """Of what waits, the newest that fit: `max_entries` in all, `per_source` of a source's address. The rest is held.
+    """Of what waits, the first in order that fit: `max_entries` in all, `per_source` of a source's address.
 
-    `already`: what the issue has.
+    The rest is held. `already`: what the issue has.
     """
     taken: list[types.Claimed] = []
     held: list[tuple[types.Claimed, str]] = []
     counts = Counter(entry.source for entry in already)
-    for entry in newest_first(waiting, cutoff):
+    for entry in ordered(waiting, cutoff, order):
         limit = per_source.get(entry.source or "")
         if limit is not None and counts[entry.source] >= limit:
             held.append((entry, f"more than {limit} of {entry.source_name or entry.source} in one issue"))
@@ -112,11 +116,13 @@ def refreshed(
     written: Mapping[str, str | None],
     more: Mapping[str, int],
     cutoff: dt.datetime,
+    gone: Collection[str] = (),
 ) -> str:
     """A draft with `added` entries, and with blocks that are still as we wrote them (`written`: ref -> hash) anew.
 
     What an editor wrote, moved or cut stays so. New entries stand before the first older one of their section, newest
-    first as of `cutoff`. `more`: topic -> how many were left out, all told. With nothing to change it is the same text.
+    first as of `cutoff`. `more`: topic -> how many were left out, all told. `gone`: refs whose blocks are taken out, if
+    they are still as we wrote them. With nothing to change it is the same text.
     """
     known = {entry.ref: entry for entry in [*entries, *added]}
     sections = []
@@ -128,12 +134,14 @@ def refreshed(
             if entry is None or issuefile.fingerprint(each) != as_written:
                 blocks.append(each)
                 continue
+            if each.ref in gone:
+                continue
             fresh = block(entry, newsletter, summaries[entry.ref])
             blocks.append(each if issuefile.fingerprint(fresh) == as_written else fresh)
         sections.append(dataclasses.replace(section, blocks=tuple(blocks)))
     if not added and sections == list(old.sections) and dict(more) == dict(old.more):
         return issuefile.write(old)
-    for entry in newest_first(added, cutoff):
+    for entry in ordered(added, cutoff, newsletter.order):
         new = block(entry, newsletter, summaries[entry.ref])
         sections = _with(sections, entry, new, newsletter, known=known, cutoff=cutoff)
     raw = old.raw if dict(more) == dict(old.more) else issuefile.with_more(old.raw, dict(more))
@@ -165,7 +173,8 @@ def _with(
                 (
                     i
                     for i, each in enumerate(section.blocks)
-                    if (other := known.get(each.ref or "")) is not None and _when(other, cutoff) < _when(entry, cutoff)
+                    if (other := known.get(each.ref or "")) is not None
+                    and _rank(other, cutoff, newsletter.order) < _rank(entry, cutoff, newsletter.order)
                 ),
                 len(section.blocks),
             )
@@ -175,9 +184,9 @@ def _with(
     return found
 
 
-def _when(entry: types.Claimed, cutoff: dt.datetime) -> dt.datetime:
+def _rank(entry: types.Claimed, cutoff: dt.datetime, order: str) -> tuple[float, dt.datetime]:
     """What an entry is ordered by."""
-    return min(entry.published or entry.first_seen, cutoff)
+    return entry.score if order == "score" else 0.0, min(entry.published or entry.first_seen, cutoff)
 
 
 def _ended(raw: str) -> str:
@@ -196,7 +205,7 @@ def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> 
     """An entry as the draft first shows it."""
     parts = []
     if entry.authors:
-        parts.append(byline_authors(entry.authors))
+        parts.append(names.joined(entry.authors))
     if entry.published:
         day = dates.local_day(entry.published, newsletter.timezone, is_date=entry.published_is_date)
         parts.append(dates.written(day, newsletter.language))
@@ -204,35 +213,6 @@ def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> 
         parts.append(entry.source_name)
     line = escape_markdown(" · ".join(parts)) if parts else ""
     return issuefile.new_block(entry.ref, entry.title, entry.url, line, escape_markdown(summary))
-
-
-def byline_authors(authors: Sequence[str]) -> str:
-    """`Liu`, `Liu and Chen`, `Yu, Jang and Yu`, or `Liu et al.`"""
-    names = [_family(author) for author in authors]
-    if len(names) > 3:
-        return f"{names[0]} et al."
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-_PARTICLES = frozenset("al bin da de del den der di dos du el la le ten ter van von zu zum zur".split())
-
-_SUFFIXES = frozenset("Jr Sr II III IV".split())
-
-
-def _family(author: str) -> str:
-    """The family name of a person ("Ludwig van Beethoven" -> "van Beethoven"); a group's name stays whole."""
-    author = " ".join(author.split())
-    if "," in author:
-        return author.partition(",")[0].strip() or author
-    words = author.split(" ")
-    if len(words) == 1 or re.search(r"(?i)\b(team|group|collaboration|consortium|lab|labs|project|ai)\b", author):
-        return author
-    while len(words) > 2 and words[-1].rstrip(".") in _SUFFIXES:
-        words.pop()
-    at = len(words) - 1
-    while at > 1 and words[at - 1].lower() in _PARTICLES:
-        at -= 1
-    return " ".join(words[at:])
 
 
 def escape_markdown(text: str) -> str:
@@ -287,6 +267,10 @@ def issue_of(
         sections.append(types.IssueSection(section.slug, section.title, section.text, tuple(entries), more))
     if problems:
         raise errors.DraftError(path, sorted(problems))
+    there = {section.slug for section in sections}
+    for topic in newsletter.topic:  # who picked only this one still sees what other sections share with it
+        if topic.slug not in there:
+            sections.append(types.IssueSection(topic.slug, topic.title, "", (), drafted=False))
     return types.Issue(
         newsletter=newsletter.slug,
         period=period,
@@ -300,6 +284,10 @@ def issue_of(
         sections=tuple(sections),
         base_url=base_url,
         postal_address=newsletter.postal_address,
+        sender=newsletter.sender,
+        reply_to=newsletter.reply_to,
+        bounce_domain=newsletter.bounce_domain,
+        timezone=newsletter.timezone,
     )
 
 

@@ -102,6 +102,7 @@ class Summary(_Table):
     model: str = ""
     api_key: SecretStr = SecretStr("")
     timeout: values.Span = dt.timedelta(seconds=20)
+    max_calls: int = Field(default=100, ge=0, le=10_000)
 
 
 class Dkim(_Table):
@@ -132,6 +133,8 @@ class Topic(_Table):
     sources: list[Annotated[Source, BeforeValidator(_source)]] = []
     include: list[values.Regex] = []
     exclude: list[values.Regex] = []
+    words: list[values.Line] = []
+    min_score: float = Field(default=0.0, ge=0, le=1000)
 
 
 class Newsletter(_Table):
@@ -150,6 +153,8 @@ class Newsletter(_Table):
     grace: values.Duration = dt.timedelta(hours=24)
     postal_address: values.Line = ""
     max_entries: int = Field(default=30, ge=1, le=10_000)
+    order: Literal["newest", "score"] = "newest"
+    first_number: int = Field(default=1, ge=1, le=1_000_000)
     topic: list[Topic] = Field(min_length=1)
 
     @pydantic.field_validator("topic")
@@ -258,6 +263,14 @@ class Settings(pydantic_settings.BaseSettings):
                 return newsletter
         raise errors.NotFound(f"no newsletter {slug!r}; there is {names}")
 
+    def topic_place(self, slug: str, newsletter: str | None = None) -> tuple[Newsletter, Topic]:
+        """The one place that is meant; raises `errors.UsageError` when several newsletters have such a topic."""
+        places = self.topic_places(slug, newsletter)
+        if len(places) > 1:
+            names = " or ".join(f"{found.slug}/{topic.slug}" for found, topic in places)
+            raise errors.UsageError(f"several newsletters have a topic {slug!r}; say which: {names}")
+        return places[0]
+
     def topic_places(self, slug: str, newsletter: str | None = None) -> list[tuple[Newsletter, Topic]]:
         """Where a topic of that slug is (`rl-agents` or `weekly/rl-agents`); raises `errors.NotFound`."""
         if "/" in slug:
@@ -292,17 +305,17 @@ class Settings(pydantic_settings.BaseSettings):
 
     def masked(self) -> dict[str, Any]:
         """The settings as plain values with every secret as `**********`, for `config show`."""
-        found: dict[str, Any] = _without_passwords(self.model_dump(mode="json", by_alias=True))
+        found: dict[str, Any] = without_passwords(self.model_dump(mode="json", by_alias=True))
         return found
 
 
-def _without_passwords(value: Any) -> Any:
+def without_passwords(value: Any) -> Any:
     """The same without passwords in addresses (`postgresql://me:secret@host/`)."""
     if isinstance(value, dict):
-        return {key: _without_passwords(item) for key, item in value.items()}
+        return {key: without_passwords(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_without_passwords(item) for item in value]
-    return re.sub(r"(://[^/\s:@]*:)[^/\s]+@", r"\1**********@", value) if isinstance(value, str) else value
+        return [without_passwords(item) for item in value]
+    return errors.masked(value) if isinstance(value, str) else value
 
 
 def is_loopback(host: str) -> bool:
@@ -317,7 +330,6 @@ def is_loopback(host: str) -> bool:
 
 def load(folder: Path, environ: Mapping[str, str] | None = None) -> Settings:
     """Read the settings of a workspace. Raises `errors.ConfigError` with everything that is wrong, all at once."""
-    environ = os.environ if environ is None else environ
     path = folder / FILE
     try:
         text = path.read_bytes().decode("utf-8-sig")
@@ -328,6 +340,13 @@ def load(folder: Path, environ: Mapping[str, str] | None = None) -> Settings:
         raise errors.ConfigError(f"{FILE}:{line}: is not UTF-8; save the file as UTF-8") from None
     except OSError as error:
         raise errors.ConfigError(f"{path} cannot be read: {error.strerror}") from None
+    return read(text, folder, environ)
+
+
+def read(text: str, folder: Path, environ: Mapping[str, str] | None = None) -> Settings:
+    """As `load`, from the text of a newsletter.toml that need not be written yet."""
+    environ = os.environ if environ is None else environ
+    text = text.removeprefix("\ufeff")
     try:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

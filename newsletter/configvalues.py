@@ -12,14 +12,22 @@ import re
 import zoneinfo
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from newsletter import calendar
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _DOMAIN = r"(?:[^\W_](?:[\w-]*[^\W_])?\.)*[^\W_](?:[\w-]*[^\W_])?"
+_SCHEMES = ("http:", "https:", "arxiv:", "hn:", "hf:", "file:")
 _PER = {"s": 1.0, "min": 60.0, "hour": 3600.0, "day": 86400.0}
+
+
+def written_duration(span: dt.timedelta) -> str:
+    """`48h`: a time as the settings write it, in the largest unit that says it in whole numbers."""
+    seconds = span.total_seconds()
+    unit, size = next((unit, size) for unit, size in reversed(_UNITS.items()) if unit == "s" or not seconds % size)
+    return f"{seconds / size:g}{unit}"
 
 
 def parse_duration(value: object) -> object:
@@ -80,7 +88,7 @@ def _regex(value: str) -> str:
     try:
         re.compile(value, re.IGNORECASE)
     except re.error as error:
-        raise ValueError(f"is no regular expression: {error}") from None
+        raise ValueError(f"is no regular expression: {error}, in {value[:80]!r}") from None
     return value
 
 
@@ -124,8 +132,13 @@ def _one_line(value: str) -> str:
 
 
 def _address(value: str) -> str:
-    if not re.fullmatch(r"(?i)https?://[^\s/?#][^\s]*|(?:arxiv|file):\s*\S.*", value):
-        raise ValueError('must be like "https://blog.example.org/feed.xml", "arxiv:cat:cs.LG" or "file:inbox/*.jsonl"')
+    if not re.fullmatch(r"(?i)https?://[^\s/?#][^\s]*|(?:arxiv|hn|hf|file):\s*\S.*", value):
+        scheme = re.match(r"[A-Za-z][\w+.-]{0,19}:(?!\d)", value)  # with a digit it is a host and its port
+        what = "" if not scheme or scheme[0].lower() in _SCHEMES else f" (“{scheme[0]}” is no kind of source)"
+        raise ValueError(
+            'must be like "https://blog.example.org/feed.xml", "arxiv:cat:cs.LG", "hn:front?points=100", "hf:papers" '
+            f'or "file:inbox/*.jsonl"{what}'
+        )
     return value
 
 
@@ -141,7 +154,9 @@ def _rates(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
-Duration = Annotated[dt.timedelta, BeforeValidator(parse_duration)]
+Duration = Annotated[
+    dt.timedelta, BeforeValidator(parse_duration), PlainSerializer(written_duration, return_type=str, when_used="json")
+]
 Span = Annotated[Duration, AfterValidator(_some_time)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
 Rate = Annotated[str, AfterValidator(_rate)]

@@ -22,6 +22,13 @@ Messages say what to do. A batch returns its outcomes as values: these are raise
 
 from __future__ import annotations
 
+import re
+
+
+def masked(text: str) -> str:
+    """A text for people and logs: passwords in addresses (`https://me:secret@host/`) as `**********`."""
+    return re.sub(r"(://[^/\s:@]*:)[^/\s@]+@", r"\1**********@", text)
+
 
 class NewsletterError(Exception):
     """Something that a person can mend; the message says how."""

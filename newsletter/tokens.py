@@ -46,7 +46,10 @@ class Signer:
 
     def __init__(self, keys: list[bytes]) -> None:
         if not keys or any(len(key) < 16 for key in keys):
-            raise errors.ConfigError("site.secret_key needs at least 16 octets; `newsletter init` makes a good one")
+            raise errors.ConfigError(
+                "the secret key (secret.key, or NEWSLETTER_SITE__SECRET_KEY) must have 16 characters or more; restore "
+                "it: links in sent mails need it (if none was ever sent, delete the file and run `newsletter init`)"
+            )
         self._keys: dict[int, list[bytes]] = {}  # two keys in 256 share an id
         for key in dict.fromkeys(keys):
             self._keys.setdefault(_key_id(key), []).append(key)

@@ -97,20 +97,40 @@ class Validators:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fetched:
-    """A source's answer. `body` is None when the server said 304 (nothing new)."""
+    """A source's answer. `body` is None when the server said 304 (nothing new); `fresh_for` is in seconds."""
 
     url: str
     body: bytes | None
     content_type: str = ""
     validators: Validators = Validators()
     moved_to: str | None = None  # every hop there was permanent (301, 308)
+    fresh_for: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pauses:
+    """When a feed says that it is not written (RSS 2.0).
+
+    `ttl` is in minutes; `hours` of the day and `days` (Monday is 0) are GMT's.
+    """
+
+    ttl: int | None = None
+    hours: tuple[int, ...] = ()
+    days: tuple[int, ...] = ()
+
+
+# What a note on a visit that found nothing begins with: a reason to worry, or none.
+EMPTY_EXPECTED = "empty, as expected: "
+EMPTY_SUSPICIOUS = "empty, which is suspicious: "
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Collected:
     """What one source gave in one visit. `status`: new, unchanged, failed or skipped; `error` says why it failed.
 
-    `title` is what the source calls itself; `retry_after` is in seconds.
+    A failed visit may have entries: what came before the fault. `title` is what the source calls itself; `retry_after`
+    and `wait` (when asking again makes sense) are in seconds; `code` is the HTTP status of a failure; `hash` tells
+    whether the next body is the same; `note` is on an empty answer; `pauses` None: the visit did not see them.
     """
 
     url: str
@@ -121,6 +141,17 @@ class Collected:
     moved_to: str | None = None
     error: str | None = None
     retry_after: float | None = None
+    code: int | None = None
+    wait: float | None = None
+    hash: str | None = None
+    pauses: Pauses | None = None
+    note: str | None = None
+    whole: bool = False  # a body was read, not just a 304
+
+    @property
+    def gone(self) -> bool:
+        """Did the server say that the source is gone for good (410)?"""
+        return self.status == "failed" and self.code == 410
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,6 +182,7 @@ class Claimed:
     source_name: str | None = None
     categories: tuple[str, ...] = ()
     source: str | None = None
+    score: float = 0.0  # how well it fits the best of its topics
 
 
 # -- the draft and the issue -------------------------------------------------------------------------------------
@@ -229,6 +261,7 @@ class IssueSection:
     text: str
     entries: tuple[IssueEntry, ...]
     more: int = 0
+    drafted: bool = True  # False: the draft has no such section; it is there for guests from others
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -250,6 +283,10 @@ class Issue:
     sections: tuple[IssueSection, ...]
     base_url: str
     postal_address: str = ""
+    sender: str = ""  # From, Reply-To and the rest as they were when it was approved
+    reply_to: str | None = None
+    bounce_domain: str | None = None
+    timezone: str = "UTC"
 
     @property
     def name(self) -> str:

@@ -11,6 +11,7 @@ import dataclasses
 import os
 import re
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 from newsletter import config, errors
@@ -59,6 +60,10 @@ class Workspace:
     def draft(self, issue: str) -> Path:
         """The draft of `weekly/2026-09-11`."""
         return self.path / "issues" / f"{issue}.md"
+
+    def drafts(self) -> Iterator[Path]:
+        """The drafts that are there, of all newsletters."""
+        return (path for path in (self.path / "issues").glob("*/*.md") if re.fullmatch(PERIOD.pattern, path.stem))
 
     def shown(self, path: Path) -> str:
         """A path as people and JSON see it: relative to the workspace where it lies inside."""

@@ -73,6 +73,7 @@ class Server:
     held: set[str] = dataclasses.field(default_factory=set)  # whose last reply waits for `let_go`
     taken: list[Taken] = dataclasses.field(default_factory=list)
     commands: list[str] = dataclasses.field(default_factory=list)
+    asked: list[str] = dataclasses.field(default_factory=list)  # everybody whom a RCPT named
     objections: list[str] = dataclasses.field(default_factory=list)
     connections: int = 0
     open: int = 0
@@ -213,6 +214,7 @@ class Session:
             await self.object(b"553 5.6.7 SMTPUTF8 is needed\r\n", "utf8")
             return
         rcpt = found[1].decode()
+        self.server.asked.append(rcpt)
         self.fault = self.server.fault_of(rcpt)
         if self.fault in AT_RCPT:
             times, reply, close = AT_RCPT[self.fault]

@@ -16,7 +16,7 @@ NOW = "2026-09-10T12:00:00+01:00"
 HEAVY = (
     "pydantic", "pydantic_settings", "sqlalchemy", "sqlmodel", "alembic", "jinja2", "mjml", "markdown_it", "fastapi",
     "uvicorn", "rich", "asyncio", "httpx2", "feedparser", "nh3", "aiosmtplib", "aiosmtpd", "cryptography", "nupunkt",
-    "email_validator", "idna",
+    "email_validator", "idna", "tomlkit",
 )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ def test_every_verb_takes_json(name, command):
     assert name in talks_only or any("--json" in option.opts for option in command.params)
 
 
-@pytest.mark.parametrize("name", ["send", "cancel", "entries drop", "subscribers unsubscribe"])
+@pytest.mark.parametrize("name", ["send", "cancel", "entries drop", "subscribers unsubscribe", "sources import-opml"])
 def test_what_sends_or_deletes_takes_dry_run(name):
     assert any("--dry-run" in option.opts for option in dict(TREE)[name].params)
 
@@ -169,7 +169,7 @@ def test_every_answer_has_the_contracts_keys(bench, ask, run, tmp_path):
         "sources", "why",
     }  # fmt: skip
     assert ask("entries", "show", entry["id"])["entries"] == [entry]
-    assert ask("collect") == {"sources": [], "entries_new": 0}
+    assert ask("collect") == {"sources": [], "entries_new": 0, "as_seen": 0}
     assert ask("sources", "list") == {"sources": []}
     assert set(ask("topics", "list")["topics"][0]) >= {"newsletter", "topic", "title", "sources", "subscribers"}
     composed = ask("compose")
@@ -215,11 +215,11 @@ def test_same_way_in_words_keeps_results_on_stdout_and_talk_on_stderr(bench, run
         (["compose"], "1 entry (1 for rl-agents)"),
         (["compose"], "stands already"),
         (["check", ISSUE], "no errors"),
-        (["approve", ISSUE], "is approved: 1 entries"),
+        (["approve", ISSUE], "is approved: 1 entry"),
         (["unapprove", ISSUE], "is a draft again"),
         (["compose", "--refresh"], "nothing new"),
         (["cancel", ISSUE, "--dry-run"], "would be cancelled"),
-        (["cancel", ISSUE], "1 entries wait again"),
+        (["cancel", ISSUE], "1 entry waits again"),
     ]:
         code, out, err = run(*args)
         assert (code, out) == (0, "")
@@ -419,3 +419,62 @@ def test_terminal_that_knows_no_unicode_is_no_fault(bench):
 def test_workspace_is_found_by_the_variable_and_from_below(bench):
     assert process("topics", "list", folder="/", NEWSLETTER_WORKSPACE=str(bench.folder)).returncode == 0
     assert process("topics", "list", folder=bench.folder / "issues").returncode == 0
+
+
+# -- sources -------------------------------------------------------------------------------------------------------
+
+
+OPML = """<opml version="2.0"><body><outline text="Robots"><outline text="A" xmlUrl="https://a.test/f"/>
+<outline text="B" xmlUrl="|touch pwned"/></outline></body></opml>"""
+
+
+def test_opml_in_and_out(run, ask, bench, tmp_path):
+    (tmp_path / "in.opml").write_text(OPML, encoding="utf-8")
+    code, out, err = run("sources", "import-opml", tmp_path / "in.opml")
+    assert (code, out) == (1, "weekly/robots: 1 of 1 added, from Robots\n")
+    assert "line 2: |touch pwned: only http: and https: addresses are taken" in err
+    found = ask("sources", "import-opml", tmp_path / "in.opml", code=1)
+    assert (found["feeds"], found["added"], found["doubles"]) == (1, 0, 1)
+    code, out, _ = run("sources", "export-opml", tmp_path / "out.opml")
+    assert (code, out) == (0, "")
+    assert ask("sources", "export-opml") == {
+        "path": None, "feeds": 1, "left_out": [], "opml": (tmp_path / "out.opml").read_text("utf-8"),
+    }  # fmt: skip
+
+
+def test_file_that_is_no_opml_is_a_clear_error(run, tmp_path):
+    (tmp_path / "x").write_text("garbage", encoding="utf-8")
+    code, out, err = run("sources", "import-opml", tmp_path / "x")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: this is no OPML")
+
+
+def test_source_that_cannot_be_read_fails_the_check(run, ask, bench):
+    (bench.folder / "a.jsonl").write_text('{"title": "A", "summary": "x", "url": "https://a.test/"}', encoding="utf-8")
+    code, out, _ = run("sources", "check", "file:a.jsonl", "file:b.jsonl")
+    assert code == 1
+    assert out.splitlines()[0] == "ok      file:a.jsonl: 1 entry"
+    assert "failed  file:b.jsonl: there is no file b.jsonl in the workspace" in out
+    assert ask("sources", "check") == {"sources": []}
+
+
+def test_page_that_cannot_be_reached_is_a_clear_error(run):
+    code, out, err = run("sources", "discover", "http://127.0.0.1:9/")
+    assert (code, out) == (1, "")
+    assert "private address" in err
+
+
+def test_as_seen_and_backfill_contradict_each_other(run):
+    assert run("collect", "--as-seen", "--backfill", "90d")[0] == 2
+
+
+def test_as_seen_says_what_it_dropped(run, ask, bench):
+    (bench.folder / "a.jsonl").write_text('{"title": "A", "summary": "x"}', encoding="utf-8")
+    bench.settings(rules='sources = ["file:a.jsonl"]')
+    assert ask("collect", "--as-seen")["as_seen"] == 1
+    assert ask("entries", "list", "--state", "dropped")["entries"][0]["why"] == "before the first issue"
+
+
+def test_compose_names_silent_sources(run, bench):
+    bench.settings(rules='sources = ["https://a.test/f"]')
+    assert "silent: https://a.test/f (rl-agents): it was never asked" in run("compose")[2]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsletter import compose, config, errors, issuefile, types
+from newsletter import compose, config, errors, issuefile, names, types
 
 CUTOFF = dt.datetime(2026, 9, 10, 11, 0, tzinfo=dt.UTC)
 LETTER = config.Newsletter.model_validate(
@@ -45,18 +45,18 @@ def draft(*entries, held=(), **more):
 
 
 def test_newest_comes_first_and_ties_stay_as_first_seen():
-    found = compose.newest_first([entry("a", 3), entry("b", 5), entry("c", 3), entry("d", 5)], CUTOFF)
+    found = compose.ordered([entry("a", 3), entry("b", 5), entry("c", 3), entry("d", 5)], CUTOFF)
     assert refs(found) == ["b", "d", "a", "c"]
 
 
 def test_future_date_counts_as_the_cutoff():
     today = entry("today", published=CUTOFF)
-    assert refs(compose.newest_first([today, entry("future", 28)], CUTOFF)) == ["today", "future"]
-    assert refs(compose.newest_first([entry("future", 28), today], CUTOFF)) == ["future", "today"]
+    assert refs(compose.ordered([today, entry("future", 28)], CUTOFF)) == ["today", "future"]
+    assert refs(compose.ordered([entry("future", 28), today], CUTOFF)) == ["future", "today"]
 
 
 def test_entry_without_a_date_stands_where_it_was_first_seen():
-    assert refs(compose.newest_first([entry("a", 8), entry("none", None), entry("b", 10)], CUTOFF)) == [
+    assert refs(compose.ordered([entry("a", 8), entry("none", None), entry("b", 10)], CUTOFF)) == [
         "b",
         "none",
         "a",
@@ -99,7 +99,7 @@ def test_every_entry_is_taken_or_held_once_and_in_order(what, most):
     found = select(entries, most, {"https://b.org/f": 2})
     assert sorted(refs([*found.taken, *(each for each, _ in found.held)])) == sorted(refs(entries))
     assert len(found.taken) <= most
-    assert list(found.taken) == compose.newest_first(found.taken, CUTOFF)
+    assert list(found.taken) == compose.ordered(found.taken, CUTOFF)
     assert sum(each.source is not None for each in found.taken) <= 2
 
 
@@ -169,7 +169,7 @@ def test_summaries_that_are_given_are_used():
     ],
 )
 def test_authors_are_named_as_the_house_does(authors, expected):
-    assert compose.byline_authors(authors) == expected
+    assert names.joined(authors) == expected
 
 
 def test_byline_has_who_when_and_where_from():
@@ -245,7 +245,7 @@ def test_refresh_with_nothing_new_is_the_same_text():
 def test_new_entries_stand_where_their_date_says():
     entries = [entry("c", 7), entry("a", 3)]
     added = [entry("d", 8), entry("x", 3), entry("b", 5), entry("y", 5), entry("z", 1)]
-    found = issuefile.read(refreshed(draft(*entries), entries, compose.newest_first(added, CUTOFF)), "x")
+    found = issuefile.read(refreshed(draft(*entries), entries, compose.ordered(added, CUTOFF)), "x")
     assert [block.ref for block in found.sections[0].blocks] == [f"e-{each}" for each in "dcbyaxz"]
 
 

@@ -36,7 +36,7 @@ def test_compose_writes_a_draft_of_what_waits(bench):
     report = bench.compose()
     assert dataclasses.asdict(report) == {
         "issue": ISSUE, "path": "issues/weekly/2026-09-11.md", "state": "draft", "topics": {"rl-agents": 2, "robots": 1},
-        "entries": 3, "reason": None, "held": 0, "dropped": 0, "added": 0,
+        "entries": 3, "reason": None, "held": 0, "dropped": 0, "added": 0, "silent": [],
     }  # fmt: skip
     assert titles(bench.text()) == ["one", "two", "three"]
     assert bench.states() == dict.fromkeys(["one", "two", "three"], ("in_issue", ISSUE))
@@ -293,6 +293,21 @@ def test_entry_of_another_newsletter_cannot_be_dropped_here(bench):
 
 
 # -- special issues, several newsletters, cancelling ---------------------------------------------------------------
+
+
+def test_old_count_goes_on_and_holds_for_the_first_issue_alone(bench):
+    bench.settings(more="first_number = 213")
+    bench.entries("zero")
+    assert bench.compose(special="launch").issue == f"{ISSUE}-launch"
+    bench.entries("one")
+    bench.compose()
+    assert "number = 213\n" in bench.text()
+    bench.settings(more="first_number = 500")
+    bench.entries("two", now=FRIDAY)
+    bench.compose(THURSDAY + WEEK)
+    assert "number = 214\n" in bench.text(NEXT)
+    with bench.app() as app:
+        assert {row.issue: row.number for row in app.issues()} == {ISSUE: 213, NEXT: 214, f"{ISSUE}-launch": None}
 
 
 def test_special_issue_has_its_slug_and_no_number(bench):

@@ -491,3 +491,18 @@ def test_file_that_may_not_be_read_is_named(tmp_path):
     path.chmod(0)
     with pytest.raises(errors.ConfigError, match="Permission denied"):
         config.load(tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    "address", ["gopher://127.0.0.1:70/", "ftp://a.org/f", "javascript:alert(1)", "data:text/xml,x", "HTTPX://a"]
+)
+def test_unknown_kind_of_source_is_refused_by_its_name(faults, address):
+    (found,) = faults(f'{LEAST}sources = ["{address}"]\n')
+    assert f"(“{address.partition(':')[0]}:” is no kind of source)" in found
+
+
+@pytest.mark.parametrize("address", ["localhost:8000/feed", "blog.example.org/feed", "https://", "file:"])
+def test_address_without_a_scheme_is_refused_with_examples(faults, address):
+    (found,) = faults(f'{LEAST}sources = ["{address}"]\n')
+    assert 'must be like "https://blog.example.org/feed.xml"' in found
+    assert "no kind" not in found

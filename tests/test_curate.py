@@ -1,12 +1,16 @@
-"""What belongs to a topic, and the words that an entry begins with."""
+"""What belongs to a topic, how well, and which entries tell the same story."""
+
+import datetime as dt
+import string
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from newsletter.curate import relevance, summary
+from newsletter.curate import duplicates, relevance
 
 WORDS = ("Policy optimisation for agents", "We train an Agent.", "Ada Lovelace", "cs.LG")
+DAY = dt.datetime(2026, 9, 8, tzinfo=dt.UTC)
 
 
 @pytest.mark.parametrize(
@@ -26,32 +30,102 @@ def test_rules_decide_and_say_why(include, exclude, belongs, why):
     assert relevance.belongs(WORDS, include, exclude) == (belongs, why)
 
 
-def test_short_text_is_left_alone_word_for_word():
-    text = "Liu et al. replace X. It gains 3.2 %. A third sentence stays too."
-    assert summary.lead(text) == text
-    assert summary.lead("  A \n\t text ") == "A text"
-    assert summary.lead("") == ""
+def text(title, body=""):
+    return relevance.Text(title, body)
 
 
-def test_long_text_is_cut_to_its_first_two_sentences():
-    first = "Liu et al. replace the reward model by Dr. Smith's rule, e.g. for 3.2 % of tasks."
-    second = "It gains a lot."
-    assert summary.lead(" ".join([first, second, "And more of it. " * 60])) == f"{first} {second}"
+def test_what_has_the_topics_words_scores_and_the_rarest_word_most():
+    collection = [
+        text("Agentic policy optimisation", "An agent learns."),
+        text("An agent for trams"),
+        text("Bread prices"),
+    ]
+    best, second, nothing = relevance.Scorer(["Agents", "policy optimization"], collection).scores()
+    assert best.value > second.value > nothing.value == 0
+    assert "agent" in second.matched
+    assert nothing.matched == ()
 
 
-def test_text_without_full_stops_is_cut_between_words():
-    found = summary.lead("word " * 2000)
-    assert len(found) <= summary.LONGEST + 2
-    assert found.endswith("word …")
+def test_what_editors_kept_before_counts_less_than_the_topics_words():
+    kept = [text(f"Kelp reactor {word}") for word in ("north", "south", "west", "east")]
+    collection = [text("A kelp reactor"), text("The tide"), text("Bread prices"), *[text("News of the day")] * 5]
+    kelp, tide, bread, *_ = relevance.Scorer(["tide"], collection, kept).scores()
+    assert tide.value > kelp.value > bread.value == 0
+    assert relevance.Scorer(["tide"], collection).scores()[0].value == 0
 
 
-def test_text_without_spaces_is_cut_too():
-    assert len(summary.lead("x" * 5000)) <= summary.LONGEST + 2
+def test_score_is_explained():
+    assert relevance.explained("matched: agentic", relevance.Score(7.123, ())) == "matched: agentic; score 7.1"
+    assert relevance.explained(None, relevance.Score(2.0, ("tram", "ferry"))) == "matched: tram, ferry; score 2.0"
+    assert relevance.explained(None, relevance.Score(0.0, ())) == "score 0.0"
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.text(max_size=3000))
-def test_every_text_begins_as_it_did_and_is_short(text):
-    found = summary.lead(text)
-    assert len(found) <= summary.LONGEST + 2
-    assert " ".join(text.split()).startswith(found.removesuffix(" …"))
+@given(st.lists(st.tuples(st.text(max_size=60), st.text(max_size=200)), max_size=6), st.text(max_size=30))
+def test_scores_are_never_negative_and_always_the_same(rows, query):
+    collection = [text(*row) for row in rows]
+    found = relevance.Scorer([query], collection).scores()
+    assert found == relevance.Scorer([query], collection).scores()
+    assert all(score.value >= 0 for score in found)
+
+
+# -- one story -----------------------------------------------------------------------------------------------------
+
+
+def story(ref, title, source, day=0, rank=()):
+    return duplicates.Story(ref, title, frozenset([source]), DAY + dt.timedelta(days=day), rank)
+
+
+def merged(*stories):
+    return [(each.gone, each.kept) for each in duplicates.merges(stories)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Learning agents cut data-centre cooling bills", "Learning agents cut data center cooling bills", True),
+        ("Harbour bridge closed to lorries until spring", "Harbor Bridge closed to lorries until the Spring.", True),
+        ("“Night trains” return to the coast in June", "Night trains return to the coast in June", True),
+        ("Weekly robotics seminar with guests, Session 153", "Weekly robotics seminar with guests, Session 155", False),
+        ("A beginner's guide to C# for data scientists", "A beginner's guide to F# for data scientists", False),
+        ("A history of the river, told in maps, part I", "A history of the river, told in maps, part II", False),
+        ("Council votes to raise the price of parking", "Council votes to lower the price of parking", False),
+        ("Austria wins the cup after a long evening", "Australia wins the cup after a long evening", False),
+        ("Plan A for the old harbour of the city", "Plan B for the old harbour of the city", False),
+        ("Prices rise by 1.5 percent in the south", "Prices rise by 15 percent in the south", False),
+        ("A short title", "A short title", False),
+    ],
+)
+def test_titles_that_differ_in_spelling_only_tell_one_story(one, other, same):
+    assert merged(story("a", one, "x"), story("b", other, "y")) == ([("b", "a")] if same else [])
+
+
+LONG = "Harbour bridge closed to lorries until the spring"
+
+
+def test_never_inside_one_source_and_never_a_week_apart():
+    assert merged(story("a", LONG, "x"), story("b", LONG, "x")) == []
+    assert merged(story("a", LONG, "x"), story("b", LONG, "y", day=8)) == []
+    assert merged(story("a", LONG, "x"), story("b", LONG, "y", day=7)) == [("b", "a")]
+
+
+def test_two_of_one_source_are_never_joined_by_a_third():
+    assert merged(story("a", LONG, "x"), story("b", LONG, "y"), story("c", LONG, "y")) == [("b", "a")]
+
+
+def test_the_higher_rank_stays():
+    assert merged(story("a", LONG, "x"), story("b", LONG, "y", rank=(1,))) == [("a", "b")]
+
+
+@given(st.lists(st.tuples(st.sampled_from([LONG, LONG.upper(), LONG + ".", "x"]), st.sampled_from("uvw")), max_size=9))
+def test_merging_is_idempotent(rows):
+    stories = [story(str(i), title, source) for i, (title, source) in enumerate(rows)]
+    found = duplicates.merges(stories)
+    gone = {each.gone for each in found}
+    assert not gone & {each.kept for each in found}
+    assert found == duplicates.merges(stories)
+
+
+@given(st.text(string.printable, max_size=80), st.text(max_size=80))
+def test_same_title_is_symmetric(one, other):
+    assert duplicates.same_title(one, other) == duplicates.same_title(other, one)
+    assert duplicates.same_title(one, one)

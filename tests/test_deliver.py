@@ -18,7 +18,7 @@ from conftest import ISSUE
 from sqlmodel import select
 
 from newsletter import deliver, errors, types
-from newsletter.app import editing, sending
+from newsletter.app import editing, people, sending
 from newsletter.deliver import ledger
 from newsletter.store import attempts, outbox, owners, tables
 from newsletter.types import DeliveryState, Verdict
@@ -127,11 +127,15 @@ def test_what_was_previewed_is_what_is_sent(post):
     assert undated(post.server.taken[0].octets) == undated(previewed)
 
 
-def test_an_issue_for_nobody_is_sent(post):
-    post.approved("anna")
-    post.change(sa.update(outbox.S).values(state="unsubscribed"))
+def test_an_issue_for_nobody_is_refused_and_says_who_is_pending(post):
+    post.approved("anna", "ben")
+    post.change(sa.update(outbox.S).where(outbox.S.c.email.like("anna%")).values(state="unsubscribed"))
+    post.change(sa.update(outbox.S).where(outbox.S.c.email.like("ben%")).values(state="pending"))
 
-    assert (post.send().state, post.server.taken) == ("sent", [])
+    with pytest.raises(errors.StateError, match=r"nobody would get.*; 1 is pending.*--state active"):
+        post.send()
+    with post.app() as app:
+        assert app.status(ISSUE).state == "approved"
 
 
 # -- what a server says --------------------------------------------------------------------------------------------
@@ -180,15 +184,31 @@ def test_an_address_that_does_not_exist_is_never_mailed_again_and_nobody_else_is
         assert session.exec(select(tables.Suppression.address)).all() == ["nobody.anna@example.org"]
 
 
-def test_trying_a_bounced_address_again_does_no_harm(post):
-    post.approved("nobody.anna", "ben")
+def test_who_bounced_left_or_is_suppressed_is_not_tried_again(post):
+    post.smtp(connections=1, error_budget=1.0)
+    post.approved("nobody.anna", "spam.ben", "spam.cleo", "spam.dora", "eve")
     post.send()
     with post.app() as app:
+        people.unsubscribe(app, "spam.ben@example.org")
+        people.suppress(app, "spam.cleo@example.org")
+        asked = len(post.server.asked)
         assert app.retry(ISSUE, "failed") == 1
     report = post.send()
 
-    assert counts(report)["sent"] == 1
-    assert report.state == "sent"
+    assert post.server.asked[asked:] == ["spam.dora@example.org"]
+    assert counts(report) == {"sent": 1, "failed": 4}
+
+
+def test_who_left_after_the_plan_is_not_even_named_to_the_server(post):
+    post.approved("later.anna", "ben")
+    post.send()
+    with post.app() as app:
+        people.unsubscribe(app, "later.anna@example.org")
+    asked = len(post.server.asked)
+    report = post.send(FRIDAY + HOUR)
+
+    assert post.server.asked[asked:] == []
+    assert counts(report) == {"sent": 1, "skipped": 1}
 
 
 def test_a_server_that_refuses_everybody_for_policy_holds_the_issue(post):

@@ -11,7 +11,7 @@ import re
 
 import pytest
 
-from newsletter import config, errors, types
+from newsletter import errors, types
 from newsletter.deliver import message
 
 AT = dt.datetime(2026, 9, 11, 8, 0, tzinfo=dt.UTC)
@@ -141,11 +141,21 @@ def test_hard_subjects_and_names(text):
 
 
 def test_a_foreign_domain_is_written_as_the_mail_system_writes_it():
-    settings = config.Newsletter(
-        slug="weekly", title="News", topic=[{"slug": "a", "title": "A"}], **{"from": "News <news@bücher.example>"}
+    issue = types.Issue(
+        newsletter="weekly",
+        period="2026-09-11",
+        title="News",
+        language="en",
+        date=dt.date(2026, 9, 11),
+        number=1,
+        subject="News",
+        preheader="",
+        intro="",
+        sections=(),
+        base_url="https://news.example.org",
+        sender="News <news@bücher.example>",
     )
-    site = config.Settings.model_construct(site=config.Site.model_construct(base_url="https://news.example.org"))
-    letterhead = message.letterhead(site, settings, "weekly/2026-09-11", [])
+    letterhead = message.letterhead(issue, [])
     letter = built(letterhead, email=message.ascii_address("jo@straße.example"))
 
     assert fields(letter.octets)["from"] == "News <news@xn--bcher-kva.example>"

@@ -58,7 +58,7 @@ def test_one_bad_source_costs_no_other_its_turn(tmp_path):
             "",
             "file:///etc/hostname",
         ]
-        urls += ["arxiv:cat:cs.CL AND all:x"]
+        urls += ["hf:models", "hn:front?votes=1"]
         limits = LIMITS.model_copy(update={"deadline": dt.timedelta(seconds=0.5)})
         found = visit(*urls, folder=tmp_path, limits=limits)
     assert set(found) == set(urls)
@@ -69,11 +69,13 @@ def test_one_bad_source_costs_no_other_its_turn(tmp_path):
         assert not found[url].entries
     assert "an HTML page titled “Hi”, not a feed" in found[server.url("/html")].error
     assert found[server.url("/wait")].retry_after == 60
-    assert "https://rss.arxiv.org/atom/cs.CL" in found[urls[-1]].error
-    assert (
-        "“gopher:” is no kind of source; it must begin with one of https:, http:, file:"
-        in found["gopher://127.0.0.1/"].error
-    )
+    assert found["hf:models"].error.startswith("there is hf:papers")
+    kinds = "https:, http:, file:, arxiv:, hn:, hf:"
+    assert f"“gopher:” is no kind of source; it must begin with one of {kinds}" in found["gopher://127.0.0.1/"].error
+    gone = found[server.url("/gone")]
+    assert gone.gone
+    assert "take it out of newsletter.toml" in gone.error
+    assert not found[server.url("/wait")].gone
 
 
 def test_the_second_visit_is_conditional_and_unchanged(tmp_path):
@@ -90,6 +92,58 @@ def test_the_second_visit_is_conditional_and_unchanged(tmp_path):
     assert (first.status, second.status) == ("new", "unchanged")
     assert second.validators == first.validators
     assert second.entries == ()
+
+
+def test_the_same_octets_are_unchanged_whatever_the_validators_say(tmp_path):
+    with serve({"/f": Reply(rss("one"), headers={"ETag": '"1"'})}) as server:
+        url = server.url("/f")
+        first = visit(url, folder=tmp_path)[url]
+        server.routes["/f"] = Reply(rss("one"), headers={"ETag": '"2"'})
+        second = visit(sources.Ask(url, validators=first.validators, hash=first.hash), folder=tmp_path)[url]
+        assert (second.status, second.entries, second.validators.etag, second.whole) == ("unchanged", (), '"2"', True)
+        server.routes["/f"] = Reply(rss("two"), headers={"ETag": '"2"'})
+        third = visit(sources.Ask(url, hash=second.hash), folder=tmp_path)[url]
+        assert (third.status, third.hash != second.hash) == ("new", True)
+
+
+def test_when_to_ask_again_is_what_the_server_and_the_feed_say(tmp_path):
+    feed = rss("one").replace(b"<title>A feed", b"<ttl>180</ttl><title>A feed")
+    with serve({"/f": Reply(feed, headers={"Cache-Control": "max-age=7200"}), "/same": Reply(status=304)}) as server:
+        url, same = server.url("/f"), server.url("/same")
+        found = visit(url, folder=tmp_path)[url]
+        assert (found.wait, found.pauses) == (3 * 3600, types.Pauses(ttl=180))
+        ask = sources.Ask(same, validators=types.Validators('"1"'), pauses=found.pauses)
+        assert visit(ask, folder=tmp_path)[same].wait == 3 * 3600  # the feed's word holds although it was not sent
+
+
+def test_an_empty_feed_is_expected_or_suspicious(tmp_path):
+    thursday = rss().replace(b"</title>", b"</title><skipDays><day>Thursday</day></skipDays>")
+    with serve({"/a": Reply(thursday), "/b": Reply(rss()), "/c": Reply(status=304), "/d": Reply(rss("x"))}) as server:
+        same = sources.Ask(server.url("/c"), validators=types.Validators('"1"'), empty=True)
+        found = visit(*(server.url(path) for path in ("/a", "/b", "/d")), same, folder=tmp_path)
+    assert found[server.url("/a")].note.startswith(types.EMPTY_EXPECTED)
+    assert "Thursday" in found[server.url("/a")].note
+    for path in ("/b", "/c"):
+        assert found[server.url(path)].note.startswith(types.EMPTY_SUSPICIOUS)
+    assert found[server.url("/d")].note is None
+
+
+def test_the_front_page_and_the_papers_of_the_day_are_sources(tmp_path):
+    pages = {
+        "/hn/search": Reply(b'{"hits": [{"objectID": "41", "title": "A story", "url": "https://a.test/"}]}'),
+        "/hf": Reply(b'[{"paper": {"id": "2609.01234", "title": "A paper", "upvotes": 3}}]', headers={"ETag": '"1"'}),
+    }
+
+    async def both(bases):
+        asks = [sources.Ask("hn:front?points=9"), sources.Ask("hf:papers")]
+        found = sources.visit(asks, LIMITS, folder=tmp_path, user_agent="x", now=NOW, bases=bases)
+        return {collected.url: collected async for collected in found}
+
+    with serve(pages) as server:
+        bases = sources.Bases(hackernews=server.url("/hn"), huggingface=server.url("/hf"))
+        found = asyncio.run(both(bases))
+    assert [found[url].entries[0].title for url in ("hn:front?points=9", "hf:papers")] == ["A story", "A paper"]
+    assert found["hf:papers"].validators.etag == '"1"'
 
 
 def test_a_host_is_asked_one_at_a_time_and_others_do_not_wait(tmp_path):
@@ -168,15 +222,17 @@ def test_files_of_the_workspace_are_read_by_their_kind(tmp_path):
     inbox.mkdir()
     (inbox / "a.jsonl").write_text('{"summary": "one"}\n{"summary": "two"}\n')
     (inbox / "b.xml").write_bytes(rss("three"))
+    (inbox / "e.csv").write_text("title,summary\nfive,Text.\n")
+    (inbox / "f.md").write_text("# six\n\nText.\n")
     (inbox / "c.json").write_text('{"version": "https://jsonfeed.org/version/1", "items": [{"title": "four"}]}')
     found = visit("file:inbox/*", folder=tmp_path)["file:inbox/*"]
     assert (found.status, found.error) == ("new", None)
-    assert [entry.title or entry.summary for entry in found.entries] == ["one", "two", "three", "four"]
+    assert [entry.title or entry.summary for entry in found.entries] == ["one", "two", "three", "four", "five", "six"]
     again = visit(sources.Ask("file:inbox/*", validators=found.validators), folder=tmp_path)["file:inbox/*"]
     assert again.status == "unchanged"
-    (inbox / "d.jsonl").write_text('{"summary": "five"}\n')
+    (inbox / "d.jsonl").write_text('{"summary": "seven"}\n')
     more = visit(sources.Ask("file:inbox/*", validators=found.validators), folder=tmp_path)["file:inbox/*"]
-    assert len(more.entries) == 5
+    assert len(more.entries) == 7
 
 
 def test_bad_rows_and_bad_files_are_named_and_the_rest_is_read(tmp_path):
@@ -199,10 +255,13 @@ def test_many_bad_rows_are_counted(tmp_path):
 def test_a_pattern_none_of_whose_files_can_be_read_has_failed(tmp_path):
     (tmp_path / "a.xml").write_text("")
     (tmp_path / "b.csv").write_text("x")
+    (tmp_path / "c.pdf").write_text("x")
     found = visit("file:*", folder=tmp_path)["file:*"]
     assert found.status == "failed"
-    assert len(found.error.splitlines()) == 2
-    assert visit("file:*.jsonl", folder=tmp_path)["file:*.jsonl"].status == "new"
+    assert len(found.error.splitlines()) == 3
+    none = visit("file:*.jsonl", folder=tmp_path)["file:*.jsonl"]
+    assert none.status == "new"
+    assert none.note.startswith(types.EMPTY_EXPECTED)
 
 
 def test_no_source_leads_out_of_the_workspace(tmp_path):

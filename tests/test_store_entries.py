@@ -1,4 +1,4 @@
-"""Entries and sources in a real database: what is stored, found again, edited and held."""
+"""Entries in a real database: what is stored, found again, edited and held."""
 
 import dataclasses
 import datetime as dt
@@ -110,13 +110,6 @@ def test_a_known_entry_gains_topics_and_sources(session):
         ("weekly", "llm"),
         ("daily", "rl"),
     }
-
-
-def test_a_source_that_was_given_a_topic_since_has_not_reached_it(session):
-    save(session, entry("A", "https://site.test/a", "1"))
-    assert entries.has_reached(session, 1, PLACES)
-    assert not entries.has_reached(session, 1, [*PLACES, ("daily", "rl")])
-    assert not entries.has_reached(session, 2, PLACES)
 
 
 def test_places_named_twice_count_once(session):
@@ -245,67 +238,3 @@ def test_whatever_comes_twice_gives_nothing_new(engine, rounds):
         for source, document in rounds:
             save(session, *document, source=source)
             assert save(session, *document, source=source).new == 0
-
-
-# -- sources ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_visit_that_went_well_is_written_down(session):
-    new = types.Collected(
-        A, "new", title="A feed", validators=types.Validators('"1"', "x"), moved_to="https://new.test/"
-    )
-    sources.record(session, new, NOW)
-    session.commit()
-    row = sources.known(session, [A, B])[A]
-    assert (row.etag, row.last_modified, row.title, row.moved_to) == ('"1"', "x", "A feed", "https://new.test/")
-    assert (row.last_ok_at, row.last_checked_at, row.next_check_at) == (NOW, NOW, NOW + sources.EVERY)
-    assert B not in sources.known(session, [A, B])
-    assert not sources.is_due(row, NOW)
-    assert sources.is_due(row, LATER)
-    assert sources.is_due(None, NOW)
-
-
-def test_validators_are_kept_as_a_pair(session):
-    sources.record(session, types.Collected(A, "new", validators=types.Validators('"1"', "x")), NOW)
-    row = sources.record(session, types.Collected(A, "new", validators=types.Validators('"2"', None)), NOW)
-    assert (row.etag, row.last_modified) == ('"2"', None)
-
-
-def test_failures_back_off_and_a_success_forgets_them(session):
-    failed = types.Collected(A, "failed", error="it broke")
-    waits = [(sources.record(session, failed, NOW).next_check_at - NOW) for _ in range(12)]
-    assert waits[:3] == [dt.timedelta(minutes=5), dt.timedelta(minutes=10), dt.timedelta(minutes=20)]
-    assert waits[-1] == dt.timedelta(days=1)
-    row = sources.known(session, [A])[A]
-    assert (row.failures, row.last_error, row.last_ok_at) == (12, "it broke", None)
-    row = sources.record(session, types.Collected(A, "unchanged"), LATER)
-    assert (row.failures, row.last_error, row.last_ok_at) == (0, None, LATER)
-
-
-def test_a_failure_keeps_validators_and_home(session):
-    sources.record(
-        session, types.Collected(A, "new", validators=types.Validators('"1"'), moved_to="https://new.test/"), NOW
-    )
-    row = sources.record(session, types.Collected(A, "failed", error="x"), LATER)
-    assert (row.etag, row.moved_to, row.last_ok_at) == ('"1"', "https://new.test/", NOW)
-
-
-def test_retry_after_is_honoured_when_it_is_longer(session):
-    row = sources.record(session, types.Collected(A, "failed", error="x", retry_after=7200), NOW)
-    assert row.next_check_at == NOW + dt.timedelta(hours=2)
-    row = sources.record(session, types.Collected(A, "failed", error="x", retry_after=1), NOW)
-    assert row.next_check_at == NOW + dt.timedelta(minutes=10)
-
-
-def test_a_retry_after_that_runs_is_told_from_our_own_wait(session):
-    row = sources.record(session, types.Collected(A, "failed", error="x", retry_after=7200), NOW)
-    assert sources.asked_to_wait(row, NOW + dt.timedelta(minutes=110))
-    assert not sources.asked_to_wait(row, NOW + dt.timedelta(hours=2))
-    row = sources.record(session, types.Collected(B, "failed", error="x"), NOW)
-    assert not sources.asked_to_wait(row, NOW)
-    assert not sources.asked_to_wait(None, NOW)
-
-
-def test_a_skipped_source_was_not_visited(session):
-    row = sources.record(session, types.Collected(A, "skipped"), NOW)
-    assert row.last_checked_at is None

@@ -119,7 +119,7 @@ def test_verifying_for_somebody_else_is_refused():
 
 @pytest.mark.parametrize("keys", [[], [b""], [b"short"], [KEY, b"short"]])
 def test_weak_keys_are_refused(keys):
-    with pytest.raises(errors.ConfigError, match="16 octets"):
+    with pytest.raises(errors.ConfigError, match="16 characters"):
         tokens.Signer(keys)
 
 

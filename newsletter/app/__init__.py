@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import datetime as dt
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,7 @@ from newsletter.app import reports
 from newsletter.store import owners
 
 if TYPE_CHECKING:
+    from newsletter.app import curating
     from newsletter.deliver import message
     from newsletter.store import intake, outbox
 
@@ -49,8 +51,18 @@ class Newsletter:
 
     @cached_property
     def store(self) -> store.Store:
-        """The database; made when it is not there."""
-        return store.connect(self.settings.database_url)
+        """The database; made when it is not there. Raises `errors.StoreError` when it seems to be lost.
+
+        A workspace with drafts has had one: an empty one in its place would forget who must not be mailed.
+        """
+        url = self.settings.database_url
+        path = Path(url.removeprefix("sqlite:///"))
+        if url.startswith("sqlite") and not path.exists() and any(self.workspace.drafts()):
+            raise errors.StoreError(
+                f"there are drafts in issues/, but no database at {path}: restore it (it knows who must not be "
+                "mailed), or set site.database right; `newsletter db upgrade` makes an empty one"
+            )
+        return store.connect(url)
 
     @cached_property
     def signer(self) -> tokens.Signer:
@@ -85,15 +97,24 @@ class Newsletter:
         *,
         everything: bool = False,
         backfill: dt.timedelta | None = None,
+        as_seen: bool = False,
         progress: Callable[[int, int], None] | None = None,
     ) -> reports.CollectReport:
-        """Fetch what is due (`everything`: all) and store what is new. `progress`: sources done, of how many."""
+        """Fetch what is due (`everything`: all) and store what is new. `progress`: sources done, of how many.
+
+        `as_seen`, for moving in: ask all, then drop what waits of them, since readers know it.
+        """
         from newsletter.app import collecting
 
         wanted = collecting.wanted(self, newsletter, topic)
-        return asyncio.run(
-            collecting.collect(self, wanted, everything=everything, backfill=backfill, progress=progress)
+        report = asyncio.run(
+            collecting.collect(self, wanted, everything=everything or as_seen, backfill=backfill, progress=progress)
         )
+        if not as_seen:
+            return report
+        from newsletter.app import sourcing
+
+        return dataclasses.replace(report, as_seen=sourcing.mark_as_seen(self, newsletter, topic))
 
     def import_entries(self, data: bytes, topics: Sequence[str], newsletter: str | None = None) -> reports.ImportReport:
         """Take entries from JSON Lines; rows that are refused are named, the rest goes on."""
@@ -127,6 +148,40 @@ class Newsletter:
         from newsletter.app import collecting
 
         return collecting.sources_listing(self)
+
+    def check_sources(
+        self, urls: Sequence[str] = (), progress: Callable[[int, int], None] | None = None
+    ) -> list[reports.SourceCheck]:
+        """What sources give just now (none named: those of the settings); nothing is stored."""
+        from newsletter.app import sourcing
+
+        return sourcing.check(self, urls, progress)
+
+    def discover(self, url: str) -> reports.DiscoverReport:
+        """The feeds of a page."""
+        from newsletter.app import sourcing
+
+        return sourcing.discover(self, url)
+
+    def import_opml(
+        self, data: bytes, topic: str | None = None, newsletter: str | None = None, *, dry_run: bool = False
+    ) -> reports.OpmlReport:
+        """Write the feeds of an OPML file into newsletter.toml; the settings in this object stay as they were."""
+        from newsletter.app import sourcing
+
+        return sourcing.import_opml(self, data, topic, newsletter, dry_run=dry_run)
+
+    def export_opml(self, newsletter: str | None = None) -> tuple[str, int, list[str]]:
+        """(OPML, how many feeds are in it, sources that are none for other programs)."""
+        from newsletter.app import sourcing
+
+        return sourcing.export_opml(self, newsletter)
+
+    def test_topic(self, topic: str, newsletter: str | None = None, *, weeks: int = 4) -> list[curating.TopicTest]:
+        """What the present rules would do to a topic's entries of the last weeks, newest first; changes nothing."""
+        from newsletter.app import curating
+
+        return curating.rehearse(self, topic, newsletter, weeks)
 
     # -- issues --------------------------------------------------------------------------------------------------
 

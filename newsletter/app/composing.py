@@ -10,7 +10,7 @@ import os
 import tempfile
 import zoneinfo
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,8 @@ from sqlmodel import Session
 
 from newsletter import calendar, config, errors, issuefile, types
 from newsletter import compose as composition
-from newsletter.app import reports
-from newsletter.curate import relevance, summary
-from newsletter.store import claims, issues, outbox, sources, tables
+from newsletter.app import curating, health, reports
+from newsletter.store import claims, curation, issues, outbox, sources, tables
 from newsletter.types import EntryState, IssueState
 
 if TYPE_CHECKING:
@@ -33,6 +32,24 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
     date = composition.issue_date(newsletter, cutoff)
     period = date.isoformat() + (f"-{special}" if special else "")
     name = f"{newsletter.slug}/{period}"
+    with app.store.read() as session:
+        silent = health.silent(session, newsletter, cutoff, name)
+    return dataclasses.replace(
+        _compose(app, newsletter, name, date, cutoff, refresh=refresh, special=special), silent=silent
+    )
+
+
+def _compose(
+    app: App,
+    newsletter: config.Newsletter,
+    name: str,
+    date: dt.date,
+    cutoff: dt.datetime,
+    *,
+    refresh: bool,
+    special: str | None,
+) -> reports.ComposeReport:
+    period = name.partition("/")[2]
     restored = restore_missing(app, newsletter)
     with app.store.read() as session:
         standing = issues.find(session, name)
@@ -47,26 +64,29 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
             f"{app.workspace.shown(path)} is there, but the database knows no issue {name}; "
             "move the file away to compose anew"
         )
+    wording = _asked(app, newsletter, cutoff)
     with app.store.write() as session:
         standing = issues.find(session, name)
         if standing is not None and standing.state != IssueState.CANCELLED:  # another compose was faster
             return _stands(name, standing.state, restored=False)
-        names, per_source = _sources(session, newsletter)
-        topics = [topic.slug for topic in newsletter.topic]
-        waiting = claims.waiting(session, newsletter.slug, topics, cutoff, names)
-        belonging, dropped = _sorted_out(waiting, newsletter)
-        if not belonging:
-            why = f"nothing new for {newsletter.slug}" + (f" ({len(dropped)} match no rule)" if dropped else "")
-            return reports.ComposeReport(None, reason=why)
-        chosen = composition.select(belonging, max_entries=newsletter.max_entries, per_source=per_source, cutoff=cutoff)
+        curation.reopen(session, newsletter.slug)
+        curated, chosen = _chosen(session, newsletter, cutoff)
+        if not curated.belonging:
+            unfit = f" ({curated.unfit} match no rule)" if curated.unfit else ""
+            return reports.ComposeReport(None, reason=f"nothing new for {newsletter.slug}{unfit}")
+        curating.record(session, newsletter, curated, cutoff)
         row = issues.create(session, newsletter.slug, period, cutoff=cutoff, now=cutoff, special=special is not None)
+        if row.number == 1:
+            row.number = newsletter.first_number  # an old count goes on
+        words = wording.words(session, chosen.taken)
         text = composition.draft(
-            newsletter, date=date, cutoff=cutoff, number=row.number, selection=chosen, summaries=_words(belonging)
+            newsletter, date=date, cutoff=cutoff, number=row.number, selection=chosen, summaries=_texts(words)
         )
+        text = curating.with_origins(text, {ref: each.origin for ref, each in words.items()})
         draft = issuefile.read(text, name)
         row.subject = draft.subject
         written = {b.ref: issuefile.fingerprint(b) for s in draft.sections for b in s.blocks if b.ref}
-        _claim(session, row, chosen, written=written, dropped=dropped, now=cutoff)
+        _claim(session, row, chosen, curated, written=written, now=cutoff)
     write_draft(path, text)
     return reports.ComposeReport(
         issue=name,
@@ -75,7 +95,7 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
         topics={section.slug: len(section.blocks) for section in draft.sections},
         entries=len(chosen.taken),
         held=len(chosen.held),
-        dropped=len(dropped),
+        dropped=len(curated.dropped),
     )
 
 
@@ -89,42 +109,17 @@ def _claim(
     session: Session,
     row: tables.Issue,
     chosen: composition.Selection,
+    curated: curating.Curated,
     *,
     written: Mapping[str, str],
-    dropped: Sequence[tuple[types.Claimed, str]],
     now: dt.datetime,
 ) -> None:
-    taken = [(entry, EntryState.IN_ISSUE, None, written.get(entry.ref)) for entry in chosen.taken]
+    taken = [
+        (entry, EntryState.IN_ISSUE, curated.whys.get(entry.ref), written.get(entry.ref)) for entry in chosen.taken
+    ]
     held = [(entry, EntryState.HELD, why, None) for entry, why in chosen.held]
-    out = [(entry, EntryState.DROPPED, why, None) for entry, why in dropped]
+    out = [(entry, EntryState.DROPPED, why, None) for entry, why in curated.dropped]
     claims.claim(session, row.newsletter, [*taken, *held, *out], issue=row, now=now)
-
-
-def _sorted_out(
-    waiting: Sequence[types.Claimed], newsletter: config.Newsletter
-) -> tuple[list[types.Claimed], list[tuple[types.Claimed, str]]]:
-    """(what belongs, with the topics it belongs to; what does not, and why)."""
-    belonging, dropped = [], []
-    for entry in waiting:
-        fits, whys = _fitting(entry, newsletter)
-        if fits:
-            belonging.append(dataclasses.replace(entry, topics=fits))
-        else:
-            dropped.append((entry, "; ".join(whys)))
-    return belonging, dropped
-
-
-def _fitting(entry: types.Claimed, newsletter: config.Newsletter) -> tuple[tuple[str, ...], list[str]]:
-    """(the topics whose rules let the entry in, what each topic's rules say)."""
-    words = [entry.title or "", entry.summary, *entry.authors, *entry.categories, entry.source_name or ""]
-    fits, whys = [], []
-    for slug in entry.topics:
-        topic = newsletter.topic_of(slug)
-        found, why = relevance.belongs(words, topic.include, topic.exclude)
-        if found:
-            fits.append(slug)
-        whys.append(f"{slug}: {why}")
-    return tuple(fits), whys
 
 
 def claimed(
@@ -136,12 +131,24 @@ def claimed(
     """
     names, _ = _sources(session, newsletter)
     found = claims.of_issue(session, row, [topic.slug for topic in newsletter.topic], names, cut=cut)
-    fits = {ref: _fitting(entry, newsletter)[0] for ref, entry in found.items()}
-    return {ref: dataclasses.replace(entry, topics=fits[ref] or entry.topics) for ref, entry in found.items()}
+    return {entry.ref: entry for entry in _as_curated(session, newsletter, list(found.values()))}
 
 
-def _words(entries: Sequence[types.Claimed]) -> dict[str, str]:
-    return {entry.ref: summary.lead(entry.summary) for entry in entries}
+def _as_curated(
+    session: Session, newsletter: config.Newsletter, entries: Sequence[types.Claimed]
+) -> list[types.Claimed]:
+    """Entries that were curated before, with the topics that they fit and their score."""
+    scores = curation.scores(session, newsletter.slug, [entry.ref for entry in entries])
+    found = []
+    for entry in entries:
+        fits = curating.fitting(entry, newsletter, scores)[0] or entry.topics
+        best = max((scores.get((entry.ref, topic), 0.0) for topic in fits), default=0.0)
+        found.append(dataclasses.replace(entry, topics=fits, score=best))
+    return found
+
+
+def _texts(words: Mapping[str, curating.Words]) -> dict[str, str]:
+    return {ref: each.text for ref, each in words.items()}
 
 
 def _sources(session: Session, newsletter: config.Newsletter) -> tuple[dict[str, str], dict[str, int]]:
@@ -159,40 +166,42 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
     data = read_draft(app, path)
     draft = issuefile.read_bytes(data, app.workspace.shown(path))
     here = {block.ref for section in draft.sections for block in section.blocks}
-    topics = [topic.slug for topic in newsletter.topic]
+    wording = _asked(app, newsletter, now, name)
     with app.store.write() as session:
         row = issues.get(session, name)
         issues.require(row, [IssueState.DRAFT], "only a draft can be refreshed")
-        names, per_source = _sources(session, newsletter)
-        belonging, dropped = _sorted_out(claims.waiting(session, newsletter.slug, topics, now, names), newsletter)
-        mine = list(claimed(session, newsletter, row, cut=False).values())
-        chosen = composition.select(
-            belonging,
-            max_entries=newsletter.max_entries,
-            per_source=per_source,
-            cutoff=now,
-            already=[entry for entry in mine if entry.ref in here],
-        )
         as_written = claims.hashes(session, row)
-        text = composition.refreshed(
-            draft,
-            newsletter,
-            entries=mine,
-            added=chosen.taken,
-            summaries=_words([*mine, *chosen.taken]),
-            written=as_written,
-            more=dict(Counter(dict(draft.more)) + Counter(chosen.more())),
-            cutoff=now,
-        )
-        fresh = issuefile.read(text, name)
-        ours = {entry.ref for entry in chosen.taken} | {
+        untouched = {
             block.ref
             for section in draft.sections
             for block in section.blocks
             if block.ref and issuefile.fingerprint(block) == as_written.get(block.ref)
         }
+        curation.reopen(session, newsletter.slug)
+        mine = list(claimed(session, newsletter, row, cut=False).values())
+        gone = _unfit(session, newsletter, [entry for entry in mine if entry.ref in untouched])
+        curation.drop(session, row, gone, now)
+        stay = [entry for entry in mine if entry.ref in here and entry.ref not in gone]
+        curated, chosen = _chosen(session, newsletter, now, already=stay, but=gone)
+        curating.record(session, newsletter, curated, now)
+        words = wording.words(session, [*mine, *chosen.taken])
+        text = composition.refreshed(
+            draft,
+            newsletter,
+            entries=mine,
+            added=chosen.taken,
+            summaries=_texts(words),
+            written=as_written,
+            more=dict(Counter(dict(draft.more)) + Counter(chosen.more())),
+            cutoff=now,
+            gone=gone,
+        )
+        ours = {entry.ref for entry in chosen.taken} | (untouched - set(gone))
+        if text.encode() != data:
+            text = curating.with_origins(text, {ref: each.origin for ref, each in words.items() if ref in ours})
+        fresh = issuefile.read(text, name)
         prints = {b.ref: issuefile.fingerprint(b) for s in fresh.sections for b in s.blocks if b.ref and b.ref in ours}
-        _claim(session, row, chosen, written=prints, dropped=dropped, now=now)
+        _claim(session, row, chosen, curated, written=prints, now=now)
         claims.set_hashes(session, row, prints)
         if read_draft(app, path) != data:
             raise errors.StateError(f"{app.workspace.shown(path)} was saved meanwhile; run this again")
@@ -207,9 +216,58 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
         entries=sum(len(section.blocks) for section in fresh.sections),
         reason=None if changed else "nothing new",
         held=len(chosen.held),
-        dropped=len(dropped),
+        dropped=len(curated.dropped) + len(gone),
         added=len(chosen.taken),
     )
+
+
+def _chosen(
+    session: Session,
+    newsletter: config.Newsletter,
+    cutoff: dt.datetime,
+    *,
+    already: Sequence[types.Claimed] = (),
+    but: Container[str] = (),
+) -> tuple[curating.Curated, composition.Selection]:
+    """What waits, curated, and what of it an issue takes that has `already`."""
+    names, per_source = _sources(session, newsletter)
+    topics = [topic.slug for topic in newsletter.topic]
+    waiting = claims.waiting(session, newsletter.slug, topics, cutoff, names)
+    curated = curating.curate(session, newsletter, [entry for entry in waiting if entry.ref not in but], cutoff)
+    chosen = composition.select(
+        curated.belonging,
+        max_entries=newsletter.max_entries,
+        per_source=per_source,
+        cutoff=cutoff,
+        already=already,
+        order=newsletter.order,
+    )
+    return curated, chosen
+
+
+def _unfit(session: Session, newsletter: config.Newsletter, entries: Sequence[types.Claimed]) -> dict[str, str]:
+    """ref -> why, of entries that the rules of now let into none of their topics."""
+    names = [topic.slug for topic in newsletter.topic]
+    scores = curation.scores(session, newsletter.slug, [entry.ref for entry in entries])
+    judged = {
+        entry.ref: curating.fitting(
+            dataclasses.replace(entry, topics=tuple(t for t in names if t in entry.topics)), newsletter, scores
+        )
+        for entry in entries
+    }
+    return {ref: why for ref, (fits, why) in judged.items() if not fits}
+
+
+def _asked(app: App, newsletter: config.Newsletter, cutoff: dt.datetime, name: str | None = None) -> curating.Wording:
+    """The words to come. A model is asked now, before anything is locked, about what the issue has and will take."""
+    wording = curating.Wording(app)
+    if wording.asks:
+        with app.store.read() as session:
+            row = issues.find(session, name) if name else None
+            mine = list(claimed(session, newsletter, row, cut=False).values()) if row else []
+            _, chosen = _chosen(session, newsletter, cutoff, already=mine)
+        wording.ask([*mine, *chosen.taken])
+    return wording
 
 
 def read_draft(app: App, path: Path) -> bytes:
@@ -234,7 +292,7 @@ def restore_missing(app: App, newsletter: config.Newsletter) -> list[str]:
         if os.path.lexists(path):
             continue
         with app.store.write() as session:
-            text = _text_again(session, newsletter, row)
+            text = _text_again(app, session, newsletter, row)
             draft = issuefile.read(text, name)
             prints = {b.ref: issuefile.fingerprint(b) for s in draft.sections for b in s.blocks if b.ref}
             claims.set_hashes(session, row, prints)
@@ -243,23 +301,24 @@ def restore_missing(app: App, newsletter: config.Newsletter) -> list[str]:
     return restored
 
 
-def _text_again(session: Session, newsletter: config.Newsletter, row: tables.Issue) -> str:
+def _text_again(app: App, session: Session, newsletter: config.Newsletter, row: tables.Issue) -> str:
     names, _ = _sources(session, newsletter)
     topics = [topic.slug for topic in newsletter.topic]
     mine = list(claimed(session, newsletter, row, cut=False).values())
-    held = [
-        (dataclasses.replace(entry, topics=_fitting(entry, newsletter)[0] or entry.topics), why)
-        for entry, why in claims.held_by(session, row, topics, names)
-    ]
-    taken = composition.newest_first(mine, row.cutoff_at)
-    return composition.draft(
+    left = claims.held_by(session, row, topics, names)
+    entries = _as_curated(session, newsletter, [entry for entry, _ in left])
+    held = [(entry, why) for entry, (_, why) in zip(entries, left, strict=True)]
+    taken = composition.ordered(mine, row.cutoff_at, newsletter.order)
+    words = curating.Wording(app).words(session, taken)
+    text = composition.draft(
         newsletter,
         date=dt.date.fromisoformat(row.period[:10]),
         cutoff=row.cutoff_at,
         number=row.number,
         selection=composition.Selection(tuple(taken), tuple(held)),
-        summaries=_words(mine),
+        summaries=_texts(words),
     )
+    return curating.with_origins(text, {ref: each.origin for ref, each in words.items()})
 
 
 def write_draft(path: Path, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from newsletter import addresses, config, deliver, errors, issuefile, render, types
 from newsletter import compose as composition
-from newsletter.app import composing, reports
+from newsletter.app import composing, health, reports
 from newsletter.deliver import dkim, message
 from newsletter.render import check as preflight
 from newsletter.store import claims, issues, outbox, tables
@@ -47,8 +47,8 @@ class Opened:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that have something in this issue, in the settings' order."""
-        slugs = [topic.slug for topic in self.newsletter.topic]
+        """The topics that have something in this issue: those of the settings when it was approved, in its order."""
+        slugs = [section.slug for section in self.issue.sections]
         return tuple(slug for slug in slugs if render.select(self.issue, (slug,)).sections)
 
     def edition(self, topics: Sequence[str]) -> types.Edition:
@@ -87,16 +87,17 @@ def open_issue(app: App, name: str) -> Opened:
         claims=known if row is not None else None,
     )
     templates = render.Templates.load(app.workspace.template_folders)
-    return Opened(name, newsletter, issue, templates, _letterhead(app, newsletter, name), row, draft, data.decode())
+    return Opened(name, newsletter, issue, templates, _letterhead(app, issue), row, draft, data.decode())
 
 
 def _frozen(app: App, session: Session, name: str, newsletter: config.Newsletter, row: tables.Issue) -> Opened:
+    issue = issuefile.thaw(row.frozen or "")
     return Opened(
         name,
         newsletter,
-        issuefile.thaw(row.frozen or ""),
+        issue,
         render.Templates(row.templates or {}),
-        _letterhead(app, newsletter, name),
+        _letterhead(app, issue),
         row,
         editions={topics: edition for topics, (_, edition) in issues.editions(session, row).items()},
     )
@@ -108,9 +109,9 @@ def has_database(app: App) -> bool:
     return "store" in app.__dict__ or not app.settings.database_url.startswith("sqlite") or Path(path).exists()
 
 
-def _letterhead(app: App, newsletter: config.Newsletter, name: str) -> message.Letterhead:
+def _letterhead(app: App, issue: types.Issue) -> message.Letterhead:
     keys = [dkim.load(key.domain, key.selector, app.workspace.path / key.key_file) for key in app.settings.dkim]
-    return message.letterhead(app.settings, newsletter, name, keys)
+    return message.letterhead(issue, keys)
 
 
 # -- check ---------------------------------------------------------------------------------------------------------
@@ -157,7 +158,49 @@ def check_opened(app: App, opened: Opened) -> reports.CheckReport:
     if opened.row is not None and not any(_audience(app, opened).values()):
         nobody = f"nobody would get this issue: no active subscriber has one of its topics ({', '.join(opened.topics)})"
         warned[types.Finding("audience-empty", nobody, opened.name)] = None
+    warned.update(dict.fromkeys(_changes(app, opened)))
+    warned.update(dict.fromkeys(_silences(app, opened)))
     return reports.CheckReport(ok=not bad, errors=list(bad), warnings=list(warned), size=size)
+
+
+def _changes(app: App, opened: Opened) -> Iterator[types.Finding]:
+    """What changed since the approval: it changes nothing that is sent, and that should be known."""
+    if opened.row is None or opened.row.state not in FROZEN:
+        return
+    path = app.workspace.draft(opened.name)
+    advice = "what was approved is sent; `newsletter unapprove` thaws it as long as nothing is planned"
+    if not path.exists():
+        yield types.Finding("draft-missing", f"the draft is gone; {advice}", app.workspace.shown(path))
+    elif drift(app, opened.row) is not None:
+        yield types.Finding(
+            "draft-differs", f"the draft was edited after approval; {advice}", app.workspace.shown(path)
+        )
+    now = opened.newsletter
+    before = opened.issue
+    pairs = {
+        "from": (before.sender, now.sender),
+        "reply_to": (before.reply_to, now.reply_to),
+        "bounce_domain": (before.bounce_domain, now.bounce_domain),
+        "title": (before.title, now.title),
+        "postal_address": (before.postal_address, now.postal_address),
+        "site.base_url": (before.base_url, app.settings.site.base_url),
+    }
+    changed = [key for key, (was, is_now) in pairs.items() if was != is_now]
+    if changed:
+        yield types.Finding(
+            "settings-differ", f"{', '.join(changed)} changed after approval; {advice}", "newsletter.toml"
+        )
+
+
+def _silences(app: App, opened: Opened) -> Iterator[types.Finding]:
+    """Sources that may have kept something from an issue that is not sent yet."""
+    if opened.row is None or opened.row.state == IssueState.SENT:
+        return
+    with app.store.read() as session:
+        found = health.silent(session, opened.newsletter, opened.row.cutoff_at, opened.name)
+    for source in found:
+        text = f"{source.url} ({', '.join(source.topics)}): {source.why}; the issue may lack something of it"
+        yield types.Finding("source-silent", text, health.place(app, source.url))
 
 
 def _audience(app: App, opened: Opened) -> dict[tuple[str, ...], int]:
@@ -189,7 +232,7 @@ def approve(app: App, name: str, by: str) -> reports.ApproveReport:
         row = issues.get(session, name)
         issues.require(row, [IssueState.DRAFT], "only a draft can be approved")
         sets = outbox.audience(session, opened.newsletter.slug, opened.topics)
-        kept, dropped = claims.settle(session, row, refs, now)
+        _, dropped = claims.settle(session, row, refs, now)
         issues.freeze(
             session,
             row,
@@ -206,7 +249,7 @@ def approve(app: App, name: str, by: str) -> reports.ApproveReport:
         issue=name,
         state=IssueState.APPROVED.value,
         hash=digest,
-        entries=kept,
+        entries=sum(len(section.entries) for section in opened.issue.sections),
         dropped=dropped,
         audience={",".join(topics): count for topics, count in sets.items()},
         warnings=found.warnings,
@@ -256,10 +299,9 @@ def render_message(
     """(message, HTML, text): for a subscriber, or for a sample reader (at `email`) of `topics` (none: of all)."""
     if reader is not None:
         return _for_subscriber(app, opened, reader)
-    known = [topic.slug for topic in opened.newsletter.topic]
     for topic in topics:
         opened.newsletter.topic_of(topic)
-    chosen = tuple(slug for slug in known if slug in topics and slug in opened.topics) if topics else opened.topics
+    chosen = tuple(slug for slug in opened.topics if slug in topics) if topics else opened.topics
     if not chosen:
         raise errors.NotFound(f"{opened.name} has nothing for {', '.join(topics) or 'anybody'}")
     recipient = _sample(app, opened, email)

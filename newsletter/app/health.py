@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
+import difflib
+import shlex
 import shutil
 import stat
 from collections.abc import Callable, Iterable
@@ -10,18 +13,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
+from sqlmodel import Session
 
-from newsletter import errors, render, store
-from newsletter.app import collecting
+from newsletter import config, errors, render, store, types
+from newsletter.app import collecting, reports
 from newsletter.app.reports import Line
-from newsletter.deliver import smtp
-from newsletter.store import issues, outbox, sources
+from newsletter.deliver import dkim, headers, smtp
+from newsletter.store import issues, outbox, sources, tables
 from newsletter.types import IssueState
 
 if TYPE_CHECKING:
     from newsletter.app import Newsletter as App
 
 LEAST_DISK = 500_000_000  # octets
+WORDS = "parts/words.txt"  # every word that the templates say themselves
+WINDOW, LEAST_WINDOW = dt.timedelta(days=7), dt.timedelta(days=1)  # in which a source should be heard of
 
 
 def doctor(app: App) -> list[Line]:
@@ -29,8 +35,10 @@ def doctor(app: App) -> list[Line]:
     checks: list[tuple[str, Callable[[App], Iterable[Line]]]] = [
         ("settings", _settings),
         ("secret key", _secret),
+        ("dkim", _dkim),
         ("templates", _templates),
         ("database", _database),
+        ("topics", _topics),
         ("disk", _disk),
         ("mail server", _smtp),
         ("sources", _sources),
@@ -68,21 +76,85 @@ def _secret(app: App) -> Iterable[Line]:
 
 
 def _templates(app: App) -> Iterable[Line]:
-    render.Templates.load(app.workspace.template_folders)
-    yield Line("OK", "templates", "they can be read")
+    templates = render.Templates.load(app.workspace.template_folders)
+    for newsletter in app.settings.newsletter:
+        render.edition(_sample(app, newsletter), tuple(topic.slug for topic in newsletter.topic), templates)
+        if newsletter.language.partition("-")[0] != "en" and templates.is_shipped(WORDS):
+            text = f"{newsletter.slug} is in {newsletter.language}, the templates are in English: translate {WORDS}"
+            yield Line("WARN", "templates", text)
+    for name in templates.strangers():
+        near = difflib.get_close_matches(name, templates.shipped(), 1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        yield Line(
+            "WARN", "templates", f"templates/{name} replaces no shipped one, and is used only if another names it{hint}"
+        )
+    yield Line("OK", "templates", "an issue can be rendered with them")
+
+
+def _sample(app: App, newsletter: config.Newsletter) -> types.Issue:
+    """An issue with all that a template may be asked to show."""
+    entries = (
+        types.IssueEntry(None, "A title", "https://example.org/a", "Liu et al.", "Liu et al. show a *thing*.", ()),
+        types.IssueEntry(None, None, "https://example.org/b", "", "The authors show another.", ()),
+        types.IssueEntry(None, None, None, "", "A word without a link.", ()),
+    )
+    sections = tuple(
+        types.IssueSection(topic.slug, topic.title, "A word before.", entries, more=1) for topic in newsletter.topic
+    )
+    return types.Issue(
+        newsletter=newsletter.slug,
+        period="2026-09-11",
+        title=newsletter.title,
+        language=newsletter.language,
+        date=dt.date(2026, 9, 11),
+        number=1,
+        subject=newsletter.title,
+        preheader="",
+        intro="An introduction.",
+        sections=sections,
+        base_url=app.settings.site.base_url,
+        postal_address=newsletter.postal_address,
+    )
+
+
+def _dkim(app: App) -> Iterable[Line]:
+    for key in app.settings.dkim:
+        dkim.load(key.domain, key.selector, app.workspace.path / key.key_file)
+        senders = [headers.split_mailbox(newsletter.sender)[1] for newsletter in app.settings.newsletter]
+        if any(dkim.aligned(key.domain, sender.rpartition("@")[2]) for sender in senders):
+            yield Line("OK", "dkim", f"{key.selector}._domainkey.{key.domain} signs")
+        else:
+            yield Line("WARN", "dkim", f"the key of {key.domain} signs nothing: no newsletter is from that domain")
+
+
+def _topics(app: App) -> Iterable[Line]:
+    """People whose topic the settings no longer have get nothing, and nobody would notice."""
+    if not _has_tables(app):
+        return
+    ours = {(newsletter.slug, topic.slug) for newsletter in app.settings.newsletter for topic in newsletter.topic}
+    with app.store.read() as session:
+        held = outbox.held_topics(session)
+    for (newsletter, topic), count in held.items():
+        if (newsletter, topic) not in ours:
+            who = "1 person has" if count == 1 else f"{count} people have"
+            text = f"{who} {newsletter}/{topic}, which is not in newsletter.toml: put it back, or subscribe them anew"
+            yield Line("WARN", "topics", text)
 
 
 def _database(app: App) -> Iterable[Line]:
     path = Path(app.settings.database_url.removeprefix("sqlite:///"))
     if app.settings.database_url.startswith("sqlite") and not path.exists():
-        yield Line("OK", "database", "not made yet: the first command that needs it makes it")
+        if any(app.workspace.drafts()):
+            text = f"there are drafts, but no database at {path}: restore it; it knows who must not be mailed"
+            yield Line("FAIL", "database", text)
+        else:
+            yield Line("OK", "database", "not made yet: the first command that needs it makes it")
         return
     found = store.connect_any(app.settings.database_url)
     try:
         revision = store.revision(found)
         if revision != store.HEAD:
-            text = f"schema {revision}, this program needs {store.HEAD}; back it up, then `newsletter db upgrade`"
-            yield Line("FAIL", "database", text)
+            yield Line("FAIL", "database", store.wrong_schema(revision) if revision else "it has no tables")
             return
         with found.read() as session:
             verdict = session.execute(sa.text("pragma quick_check(1)")).scalar()
@@ -121,13 +193,73 @@ def _sources(app: App) -> Iterable[Line]:
     if not _has_tables(app):
         yield Line("OK", "sources", f"{len(wanted)} source(s), not visited yet")
         return
+    now = app.clock.now()
     with app.store.read() as session:
         known = sources.known(session, list(wanted))
-    failing = [row for row in known.values() if row.failures]
-    for row in failing:
-        yield Line("WARN", "sources", f"{row.url} failed {row.failures} time(s): {row.last_error}")
-    if not failing:
+        quiet: dict[str, str] = {}
+        for newsletter in app.settings.newsletter:
+            for each in silent(session, newsletter, now):
+                quiet.setdefault(each.url, each.why)
+    if not known:
+        yield Line("OK", "sources", f"{len(wanted)} source(s), not visited yet: `newsletter collect` does")
+        return
+    failing = {url: row for url, row in known.items() if row.failures}
+    for url in [url for url in wanted if url in failing or url in quiet]:
+        row = failing.get(url)
+        texts = [f"{url} failed {row.failures} time(s): {row.last_error}"] if row else [f"{url}: {quiet[url]}"]
+        if row and url in quiet:
+            texts.append("it had " + _last_good(row))
+        yield Line("WARN", "sources", "; ".join(texts) + f"; `newsletter sources check {shlex.quote(url)}` looks")
+    if not failing and not quiet:
         yield Line("OK", "sources", f"{len(wanted)} source(s), {len(known)} visited, none failing")
+
+
+def silent(
+    session: Session, newsletter: config.Newsletter, cutoff: dt.datetime, issue: str = ""
+) -> list[reports.SilentSource]:
+    """A newsletter's sources that had no good fetch since the issue before `issue`, or in 7 days where there is none.
+
+    An empty answer is a good one, unless nothing says why it would be empty. A window is a day at least: sources are
+    left alone for as long when they ask for it.
+    """
+    before = [
+        row.cutoff_at
+        for row, _ in issues.listing(session, newsletter.slug)
+        if row.state != IssueState.CANCELLED and f"{row.newsletter}/{row.period}" != issue and row.cutoff_at < cutoff
+    ]
+    since = min(max(before, default=cutoff - WINDOW), cutoff - LEAST_WINDOW)
+    topics: dict[str, list[str]] = {}
+    for topic in newsletter.topic:
+        for source in topic.sources:
+            topics.setdefault(source.url, []).append(topic.slug)
+    known = sources.known(session, list(topics))
+    found = []
+    for url, slugs in topics.items():
+        row = known.get(url)
+        why = _why_silent(row, since)
+        if why:
+            found.append(reports.SilentSource(url, slugs, row.last_ok_at if row else None, why))
+    return found
+
+
+def _why_silent(row: tables.SourceState | None, since: dt.datetime) -> str | None:
+    if row is None or row.last_checked_at is None:
+        return "it was never asked; `newsletter collect` does"
+    note = getattr(row, "note", None) or ""
+    if row.last_ok_at is not None and row.last_ok_at >= since:
+        return note if note.startswith(types.EMPTY_SUSPICIOUS) else None
+    return _last_good(row) + (f": {row.last_error}" if row.last_error else "")
+
+
+def _last_good(row: tables.SourceState) -> str:
+    return f"no good fetch since {row.last_ok_at:%F %H:%M} UTC" if row.last_ok_at else "no good fetch yet"
+
+
+def place(app: App, url: str) -> str:
+    """Where a source stands in the settings: file and line."""
+    text = (app.workspace.path / config.FILE).read_text("utf-8", "replace")
+    line = next((number for number, row in enumerate(text.splitlines(), 1) if url in row), None)
+    return f"{config.FILE}:{line}" if line else config.FILE
 
 
 def _issues(app: App) -> Iterable[Line]:

@@ -129,7 +129,7 @@ def unsubscribe(
     """
     if newsletter is not None:
         app.settings.newsletter_of(newsletter)
-    places = [place for name in topics for place in app.settings.topic_places(name, newsletter)]
+    places = [app.settings.topic_place(name, newsletter) for name in topics]
     now = app.clock.now()
     ended: list[str] = []
     with app.store.write() as session:
@@ -165,7 +165,7 @@ def _places(app: Newsletter, topics: Sequence[str], newsletter: str | None) -> l
     letters = [app.settings.newsletter_of(newsletter)] if newsletter else app.settings.newsletter
     every = [(letter.slug, topic.slug) for letter in letters for topic in letter.topic]
     if topics:
-        found = [place for name in topics for place in app.settings.topic_places(name, newsletter)]
+        found = [app.settings.topic_place(name, newsletter) for name in topics]
         return list(dict.fromkeys((letter.slug, topic.slug) for letter, topic in found))
     return every if len(every) == 1 else None
 
@@ -185,7 +185,7 @@ def _resolved(
     def names(topics: Iterable[str]) -> tuple[str, ...]:
         for topic in topics:
             if topic not in known:
-                places = app.settings.topic_places(topic, None if "/" in topic else newsletter)
+                places = [app.settings.topic_place(topic, None if "/" in topic else newsletter)]
                 if newsletter not in (None, *(letter.slug for letter, _ in places)):
                     raise errors.NotFound(f"newsletter {newsletter} has no topic {topic!r}")
                 known[topic] = tuple(f"{letter.slug}/{found.slug}" for letter, found in places)
@@ -197,7 +197,7 @@ def _resolved(
             continue
         try:
             yield dataclasses.replace(row, topics=names(row.topics or ()), left=names(row.left))
-        except errors.NotFound as error:
+        except (errors.NotFound, errors.UsageError) as error:
             yield types.BadRow(row.line, row.address.email, f"{row.address.email}: {error}")
 
 

@@ -6,13 +6,15 @@ import dataclasses
 import datetime as dt
 from typing import Any
 
-from newsletter import types
+from newsletter import errors, types
 
 
 def plain(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, dt.datetime):
         return value.isoformat()
+    if isinstance(value, str):
+        return errors.masked(value)
     if isinstance(value, dict):
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -44,10 +46,11 @@ class SourceReport(Report):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CollectReport(Report):
-    """What `collect` found."""
+    """What `collect` found. `as_seen`: how many were dropped because `--as-seen` says that readers know them."""
 
     sources: list[SourceReport]
     entries_new: int
+    as_seen: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -62,8 +65,21 @@ class ImportReport(Report):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SilentSource(Report):
+    """A source that may have kept something from the next issue; `why` says since when and by what fault."""
+
+    url: str
+    topics: list[str]
+    last_ok: dt.datetime | None
+    why: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class ComposeReport(Report):
-    """What `compose` did. `issue` None: nothing, and `reason` says why. `dropped` and `held`: what was left out."""
+    """What `compose` did. `issue` None: nothing, and `reason` says why. `dropped` and `held`: what was left out.
+
+    `silent`: sources without a good fetch since the issue before.
+    """
 
     issue: str | None
     path: str | None = None
@@ -74,6 +90,7 @@ class ComposeReport(Report):
     held: int = 0
     dropped: int = 0
     added: int = 0
+    silent: list[SilentSource] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -150,6 +167,62 @@ class SourceView(Report):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SourceCheck(Report):
+    """What a source gives just now. `newest` is its newest date, `notes` are troubles that cost no entry."""
+
+    url: str
+    ok: bool
+    title: str | None
+    entries: int
+    newest: dt.datetime | None
+    moved_to: str | None
+    notes: list[str]
+    error: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundFeed(Report):
+    """A feed of a page; it was asked and read."""
+
+    url: str
+    title: str | None
+    entries: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DiscoverReport(Report):
+    """The feeds of a page, and what else was tried: (address, why it is none)."""
+
+    feeds: list[FoundFeed]
+    tried: list[tuple[str, str]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpmlTopic(Report):
+    """What an import gave one topic; `folder` is its name in the file, "" for feeds without one."""
+
+    newsletter: str
+    topic: str
+    title: str
+    folder: str
+    new: bool
+    feeds: int
+    added: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpmlReport(Report):
+    """What `sources import-opml` did. `doubles`: named more than once, or there already. `fault`: of the whole file."""
+
+    feeds: int
+    added: int
+    doubles: int
+    topics: list[OpmlTopic]
+    rejected: list[types.BadRow]
+    fault: str | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Event(Report):
     """Something that the schedule says. `kind`: compose or send; `at` in the newsletter's zone."""
 
@@ -178,6 +251,38 @@ class DatabaseReport(Report):
     schema: str | None
     wanted: str
     problems: list[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spread(Report):
+    """Times of many things, in ms."""
+
+    median: float
+    p90: float
+    max: float
+    total: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peer(Report):
+    """Another program at the same work. `ratio`: our time, as a share of its."""
+
+    cpu_ms: Spread
+    ratio: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FeedBench(Report):
+    """What `bench feeds` measured. `refused`: files that are no feed."""
+
+    files: int
+    refused: int
+    entries: int
+    cpu_ms: Spread
+    slowest: str
+    seconds: float
+    peak_mb: float
+    peers: dict[str, Peer]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

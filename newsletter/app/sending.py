@@ -47,7 +47,23 @@ def send(
         found = editing.check_opened(app, opened)
         if not found.ok:
             raise errors.CheckError(name, [f"  {each.code}: {each.message}" for each in found.errors])
+        _refuse_nobody(app, opened)
     return asyncio.run(_send(app, opened, wait=wait, progress=progress))
+
+
+def _refuse_nobody(app: App, opened: editing.Opened) -> None:
+    """An issue sent to nobody would be sent for good; most often people were imported and never made active."""
+    with app.store.read() as session:
+        if outbox.audience(session, opened.newsletter.slug, opened.topics):
+            return
+        pending = outbox.pending(session, opened.newsletter.slug, opened.topics)
+    why = f"nobody would get {opened.name}: no active subscriber has one of its topics ({', '.join(opened.topics)})"
+    if pending:
+        why += (
+            f"; {pending} {'is' if pending == 1 else 'are'} pending: they must confirm, or, where you have their "
+            "consent, import them with --state active"
+        )
+    raise errors.StateError(why)
 
 
 def _refuse_drift(app: App, row: tables.Issue, *, frozen: bool) -> None:

@@ -46,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("workspace:doctor", "Is everything in order?"),
     "config": ("workspace:config", "The settings."),
     "db": ("workspace:db", "The database."),
+    "bench": ("bench:bench", "How fast this machine is at it."),
 }
 
 

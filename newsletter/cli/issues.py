@@ -61,6 +61,8 @@ def compose(ctx: click.Context, newsletter: str | None, refresh: bool, special: 
 
 
 def _tell_composed(report: reports.ComposeReport) -> None:
+    for source in report.silent:
+        output.warn(f"silent: {source.url} ({', '.join(source.topics)}): {source.why}")
     if report.issue is None:
         output.say(report.reason or "nothing to do")
         return
@@ -72,7 +74,10 @@ def _tell_composed(report: reports.ComposeReport) -> None:
     if report.held:
         output.say(f"  {report.held} more did not fit; `newsletter entries list --state held` shows them")
     if report.dropped:
-        output.say(f"  {report.dropped} match no rule; `newsletter entries list --state dropped` shows them")
+        output.say(
+            f"  {report.dropped} match no rule, or tell a story that is there already; "
+            "`newsletter entries list --state dropped` shows them"
+        )
     output.say(f"  edit {report.path}, then `newsletter check {report.issue}`")
 
 
@@ -118,11 +123,15 @@ def issues_show(ctx: click.Context, issue: str, as_json: bool) -> None:
     row = next((row for row in app.issues() if row.issue == name), None)
     if row is None:
         raise errors.NotFound(f"there is no issue {name}; `newsletter issues` lists them")
-    audience = dict(app.audience(name)) if row.state in ("draft", "approved") else {}
+    open_ = row.state in ("draft", "approved")
+    audience = dict(app.audience(name)) if open_ else {}
+    counts = {} if open_ else app.status(name).counts
     if as_json:
-        output.emit({**row.as_json(), "audience": audience})
+        output.emit({**row.as_json(), "audience": audience, "counts": counts})
         return
-    for key, value in {**row.as_json(), "audience": _people(audience)}.items():
+    told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
+    shown = {"audience": _people(audience)} if open_ else {"deliveries": told}
+    for key, value in {**row.as_json(), **shown}.items():
         if value not in (None, ""):
             click.echo(f"{key}: {value}")
 
@@ -198,7 +207,8 @@ def approve(ctx: click.Context, issue: str, by: str | None, as_json: bool) -> No
         output.emit(report.as_json())
         return
     _tell_findings("warning", report.warnings, "yellow")
-    output.say(f"{report.issue} is approved: {report.entries} entries ({report.hash[:12]})")
+    entries = f"{report.entries} entr{'y' if report.entries == 1 else 'ies'}"
+    output.say(f"{report.issue} is approved: {entries} ({report.hash[:12]})")
     if report.dropped:
         output.say(f"  {report.dropped} cut from the draft will not be offered again")
     output.say(f"  {_people(report.audience)}; `newsletter send {report.issue}` sends it")
@@ -224,7 +234,8 @@ def _people(audience: dict[str, int]) -> str:
     if not audience:
         return "nobody would get it now"
     parts = ", ".join(f"{count} {topics}" for topics, count in audience.items())
-    return f"{sum(audience.values())} people would get it now ({parts})"
+    total = sum(audience.values())
+    return f"{total} {'person' if total == 1 else 'people'} would get it now ({parts})"
 
 
 def _me() -> str:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from newsletter import errors
+
 if TYPE_CHECKING:
     from newsletter.app import Newsletter
 
@@ -63,12 +65,17 @@ def say(text: str, *, err: bool = True) -> None:
     ctx = click.get_current_context(silent=True)
     if ctx is not None and getattr(ctx.find_root().obj, "quiet", False):
         return
-    click.echo(text, err=err)
+    click.echo(errors.masked(text), err=err)
 
 
 def warn(text: str) -> None:
     """A line that -q does not silence."""
-    click.echo(text, err=True)
+    click.echo(errors.masked(text), err=True)
+
+
+def result(text: str) -> None:
+    """A line of the result, on stdout."""
+    click.echo(errors.masked(text))
 
 
 def emit(document: object) -> None:
@@ -78,7 +85,7 @@ def emit(document: object) -> None:
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Aligned columns on stdout; the heading only on a terminal, so that a pipe gets the rows alone."""
-    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    cells = [["" if cell is None else errors.masked(str(cell)) for cell in row] for row in rows]
     shown = [list(headers), *cells] if sys.stdout.isatty() else cells
     if not cells:
         say("nothing")
@@ -95,32 +102,45 @@ def _width(text: str) -> int:
     )
 
 
-def progress_bar(label: str) -> Callable[[int, int], None] | None:
-    """A bar on a terminal, as a function of (done, of how many); None where there is no terminal."""
+class ProgressBar:
+    """A bar on a terminal, called with (done, of how many); `close` takes it away before anything else is said."""
+
+    def __init__(self, label: str) -> None:
+        from rich import console, progress
+
+        self._bar = progress.Progress(
+            progress.TextColumn("{task.description}"),
+            progress.BarColumn(),
+            progress.MofNCompleteColumn(),
+            progress.TextColumn("{task.fields[rate]}"),
+            progress.TimeRemainingColumn(),
+            progress.TextColumn("{task.fields[note]}"),
+            console=console.Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task(label, total=None, rate="", note="")
+        self._bar.start()
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """Move it; `note` stands at its end."""
+        speed = self._bar.tasks[0].finished_speed or self._bar.tasks[0].speed
+        rate = f"{speed:,.0f}/s" if speed else ""
+        self._bar.update(self._task, completed=done, total=total, rate=rate, note=note)
+        if done >= total:
+            self.close()
+
+    def close(self) -> None:
+        """Take it away."""
+        self._bar.stop()
+
+
+def progress_bar(label: str) -> ProgressBar | None:
+    """A bar, or None where stderr is no terminal."""
     if not sys.stderr.isatty():
         return None
-    from rich import console, progress
-
-    bar = progress.Progress(
-        progress.TextColumn("{task.description}"),
-        progress.BarColumn(),
-        progress.MofNCompleteColumn(),
-        progress.TextColumn("{task.fields[rate]}"),
-        progress.TimeRemainingColumn(),
-        console=console.Console(stderr=True),
-        transient=True,
-    )
-    task = bar.add_task(label, total=None, rate="")
-    bar.start()
-    click.get_current_context().call_on_close(bar.stop)
-
-    def show(done: int, total: int) -> None:
-        speed = bar.tasks[0].finished_speed or bar.tasks[0].speed
-        bar.update(task, completed=done, total=total, rate=f"{speed:,.0f}/s" if speed else "")
-        if done >= total:
-            bar.stop()
-
-    return show
+    bar = ProgressBar(label)
+    click.get_current_context().call_on_close(bar.close)
+    return bar
 
 
 def example(*lines: str) -> Callable[[F], F]:

@@ -56,7 +56,12 @@ def send(
                 f"{total} people would get it: " + (", ".join(f"{n} {t}" for t, n in audience.items()) or "nobody")
             )
         return
-    report = app.send(issue, frozen=frozen, wait=wait, progress=None if as_json else _progress())
+    bar = None if as_json else output.progress_bar("sending")
+    try:
+        report = app.send(issue, frozen=frozen, wait=wait, progress=_shown(bar) if bar else None)
+    finally:
+        if bar:
+            bar.close()
     if as_json:
         output.emit(report.as_json())
     else:
@@ -81,14 +86,15 @@ def _send_test(ctx: click.Context, answers: list[tuple[str, str | None]], *, as_
         ctx.exit(1)
 
 
-def _progress() -> Callable[[dict[str, int]], None] | None:
-    show = output.progress_bar("sending")
-    if show is None:
-        return None
-
+def _shown(bar: output.ProgressBar) -> Callable[[dict[str, int]], None]:
     def count(counts: dict[str, int]) -> None:
-        waiting = counts["queued"] + counts["sending"]
-        show(sum(counts.values()) - waiting, sum(counts.values()))
+        total, waiting = sum(counts.values()), counts["queued"] + counts["sending"]
+        odd = [
+            f"{counts[state]} {state.replace('_', ' ')}"
+            for state in ("deferred", "failed", "in_doubt")
+            if counts[state]
+        ]
+        bar(total - waiting, total, ", ".join(odd))
 
     return count
 
@@ -99,10 +105,11 @@ def _progress() -> Callable[[dict[str, int]], None] | None:
 @click.pass_context
 @output.example("newsletter status", "newsletter status weekly/2026-09-11 --json")
 def status(ctx: click.Context, issue: str | None, as_json: bool) -> None:
-    """How far an issue is (default: the newest): who got it, who waits, who is in doubt."""
+    """How far an issue is: who got it, who waits, who is in doubt. Default: one on its way, else the newest."""
     app = output.app(ctx)
     if issue is None:
-        rows = app.issues()
+        rows = sorted(app.issues(), key=lambda row: row.state not in ("sending", "held"))
+        rows = [row for row in rows if row.state != "cancelled"]
         if not rows:
             output.say("there are no issues yet; `newsletter compose` makes one")
             if as_json:
@@ -130,7 +137,9 @@ def _tell(report: reports.StatusReport, *, err: bool = True) -> None:
         say(f"  in doubt: {email}")
     if report.stopped:
         say("  stopped as asked; the same command goes on")
-    if report.next_due is not None:
+    if report.in_doubt and report.next_due is None and not report.counts["queued"]:
+        say(f"  they wait for you: newsletter retry {report.issue} --state in_doubt, then send again")
+    if report.next_due is not None and not report.counts["queued"]:
         say(f"  the next is due at {report.next_due:%Y-%m-%d %H:%M} UTC: `newsletter send {report.issue}`, or --wait")
     if report.counts["failed"]:
         say(f"  who and why: newsletter deliveries {report.issue} --state failed")
@@ -231,4 +240,8 @@ def cancel(ctx: click.Context, issue: str, dry_run: bool, as_json: bool) -> None
     elif dry_run:
         output.say(f"{name} would be cancelled; {back} entries would wait again")
     else:
-        output.say(f"{name} is cancelled; {back} entries wait again")
+        output.say(f"{name} is cancelled; {_waits(back)} again")
+
+
+def _waits(count: int) -> str:
+    return "1 entry waits" if count == 1 else f"{count} entries wait"

@@ -130,6 +130,10 @@ def import_(
         for bad in result.rejected:
             output.warn(f"{file}:{bad.line}: {bad.reason}")
         output.say(("it would be: " if dry_run else "") + _summary(result))
+        if state is None and result.added:
+            output.say(
+                "who has no state of their own in the file is pending: not mailed; --state active says you have consent"
+            )
     if result.rejected:
         ctx.exit(1)
 

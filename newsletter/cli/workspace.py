@@ -52,6 +52,47 @@ def topics_list(ctx: click.Context, as_json: bool) -> None:
         )
 
 
+@topics.command("test")
+@click.argument("topic")
+@click.option("--newsletter", metavar="SLUG", help="The topic's newsletter, if several have one of that name.")
+@click.option(
+    "--weeks", type=click.IntRange(1, 104), default=4, show_default=True, help="How far to look back, by first seen."
+)
+@click.option("--changes", is_flag=True, help="Only what would be decided otherwise than it was.")
+@output.json_option
+@click.pass_context
+@output.example("newsletter topics test rl-agents", "newsletter topics test rl-agents --weeks 8 --changes")
+def topics_test(
+    ctx: click.Context, *, topic: str, newsletter: str | None, weeks: int, changes: bool, as_json: bool
+) -> None:
+    """What the rules in newsletter.toml would do to the last weeks' entries. Nothing is changed."""
+    rows = output.app(ctx).test_topic(topic, newsletter, weeks=weeks)
+    shown = [row for row in rows if row.change or not changes]
+    counts = {
+        "entries": len(rows),
+        "belong": sum(row.belongs for row in rows),
+        "would_come_in": sum(row.change == "in" for row in rows),
+        "would_fall_out": sum(row.change == "out" for row in rows),
+    }
+    if as_json:
+        output.emit({"topic": topic, "weeks": weeks, "counts": counts, "entries": [row.as_json() for row in shown]})
+        return
+    output.table(
+        ["id", "now", "would", "score", "why", "title"],
+        [
+            [
+                row.id, row.state, {"in": "come in", "out": "fall out"}.get(row.change or "", "stay"),
+                f"{row.score:.1f}", row.why, row.title,
+            ]
+            for row in shown
+        ],
+    )  # fmt: skip
+    output.say(
+        f"{counts['belong']} of {counts['entries']} belong; {counts['would_come_in']} would come in, "
+        f"{counts['would_fall_out']} would fall out"
+    )
+
+
 @click.command()
 @click.option("--newsletter", metavar="SLUG", help="Only this one.")
 @click.option("--from", "start", metavar="ISO", type=output.date_time(), help="From then on; default: now.")
@@ -91,7 +132,7 @@ def doctor(ctx: click.Context, as_json: bool) -> None:
         colours = {"OK": "green", "WARN": "yellow", "FAIL": "red"}
         for line in lines:
             head, *rest = line.text.splitlines()
-            click.echo(f"{click.style(f'{line.level:4}', fg=colours[line.level])}  {line.what}: {head}")
+            output.result(f"{click.style(f'{line.level:4}', fg=colours[line.level])}  {line.what}: {head}")
             for more in rest:
                 click.echo(f"      {more}")
     if any(line.level == "FAIL" for line in lines):

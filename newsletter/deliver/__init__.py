@@ -166,7 +166,10 @@ class Run:
         k = outbox.lease(session, job.issue_id, self.owner, now)
         for owner in dead:
             owners.bury(job.locks, owner)
-        return None if k is None else (k, outbox.load(session, job.issue_id, k))
+        if k is None:
+            return None
+        outbox.skip_left(session, job.issue_id, k, job.newsletter, now)
+        return k, outbox.load(session, job.issue_id, k)
 
     def _reclaim(self, session: Session, whose: Callable[[str], bool], now: dt.datetime) -> list[str]:
         resend = self.job.smtp.in_doubt == "resend"

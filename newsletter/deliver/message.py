@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import idna
 
-from newsletter import config, errors, types
+from newsletter import errors, types
 from newsletter.deliver import dkim, headers, quoted
 
 _MARK = re.compile(f"{types.MARK_OPEN}([a-z_]+){types.MARK_CLOSE}")
@@ -52,20 +52,18 @@ class Letterhead:
         return urllib.parse.urlsplit(self.base_url).hostname or "localhost"
 
 
-def letterhead(
-    settings: config.Settings, newsletter: config.Newsletter, issue: str, keys: Sequence[dkim.Key]
-) -> Letterhead:
-    """The letterhead that the settings give; only keys aligned with From sign."""
-    sender = headers.split_mailbox(newsletter.sender)
+def letterhead(issue: types.Issue, keys: Sequence[dkim.Key]) -> Letterhead:
+    """The letterhead of an issue, frozen with it; only keys aligned with From sign."""
+    sender = headers.split_mailbox(issue.sender)
     domain = sender[1].rpartition("@")[2]
     return Letterhead(
-        issue=issue,
-        sender=(sender[0] or newsletter.title, ascii_address(sender[1])),
-        reply_to=_reply_to(newsletter.reply_to),
-        bounce_domain=ascii_domain(newsletter.bounce_domain) if newsletter.bounce_domain else None,
-        title=newsletter.title,
-        base_url=settings.site.base_url,
-        zone=newsletter.timezone,
+        issue=issue.name,
+        sender=(sender[0] or issue.title, ascii_address(sender[1])),
+        reply_to=_reply_to(issue.reply_to),
+        bounce_domain=ascii_domain(issue.bounce_domain) if issue.bounce_domain else None,
+        title=issue.title,
+        base_url=issue.base_url,
+        zone=issue.timezone,
         keys=tuple(key for key in keys if dkim.aligned(key.domain, domain)),
     )
 

@@ -300,7 +300,7 @@ def _entry_warnings(issue: types.Issue) -> Findings:
 
 def _empty_sections(issue: types.Issue, topics: tuple[str, ...]) -> Findings:
     for section in issue.sections:
-        if section.slug in topics and not section.entries:
+        if section.drafted and section.slug in topics and not section.entries:
             yield types.Finding("section-empty", "has no entries; take its heading out", section.slug)
 
 

@@ -68,6 +68,20 @@ class Templates:
                     sources.setdefault(name, source)
         return cls(sources)
 
+    def shipped(self) -> list[str]:
+        """The names of the shipped templates."""
+        return [_plain_name(name) for name in self.sources if name.startswith(DEFAULT)]
+
+    def is_shipped(self, name: str) -> bool:
+        """Is it the shipped one that is used under this name?"""
+        return name not in self.sources
+
+    def strangers(self) -> list[str]:
+        """The workspace's files that replace no shipped one: perhaps misspelt."""
+        return [
+            name for name in self.sources if not name.startswith(DEFAULT) and f"{DEFAULT}{name}" not in self.sources
+        ]
+
     def as_dict(self) -> dict[str, str]:
         """To freeze as JSON; `Templates(d)` thaws."""
         return dict(self.sources)

@@ -24,6 +24,7 @@ Parsed = tuple[str | None, tuple[types.FoundEntry, ...]]
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
 # XML 1.0, 2.2 forbids these, as octets and as references; a strict parser gives up on the first.
 _CONTROLS = bytes([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20)])
+_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#")
 _CONTROL_REFERENCE = re.compile(rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[0-8bcBC]|[eEfF]|1[0-9a-fA-F]));")
 # arXiv's feeds put this before an abstract (arXiv/arxiv-feed, serializer.py).
 _ARXIV_PREFIX = re.compile(r"^arXiv:\S+\s+Announce Type:\s*\S+\s+Abstract:\s*")
@@ -73,6 +74,8 @@ def _refuse_floods(body: bytes) -> None:
 
 def _without_controls(body: bytes) -> bytes:
     if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in body[:8]:  # UTF-16 and UTF-32 are full of them
+        return body
+    if not _CONTROL.search(body):  # no second copy of a large document
         return body
     spared = b"\x1b" if b"iso-2022" in body[:200].lower() else b""  # its shifts begin with ESC
     return _CONTROL_REFERENCE.sub(b"", body.translate(None, _CONTROLS.replace(spared, b"") if spared else _CONTROLS))

@@ -7,26 +7,27 @@
   httpx one piece of 67 MB).
 - Each hop is checked like the first; at most five. No proxy, no password file, no setting from the environment.
 - Cookies live for one visit, within one host: some sites send a visitor round until theirs comes back.
+- Each hop waits for its host's turn (`manners`); no wait for others counts against the deadline.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime as dt
-import email.utils
 import functools
 import http
 import re
 import ssl
-import zlib
+from collections.abc import AsyncIterator, Awaitable
+from collections.abc import Set as AbstractSet
 
 import httpx2
 
 from newsletter import config, errors, types
-from newsletter.sources import reach
+from newsletter.sources import manners, reach, timing, unpack
 
 MOST_HOPS = 5
-LONGEST_WAIT = 31 * 86400.0  # seconds: a Retry-After beyond a month is a mistake
 _CONNECT = 10.0  # seconds for one address, so that a dead one leaves time for the next
 _ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
@@ -34,6 +35,7 @@ _ACCEPT = (
 )
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PERMANENT = frozenset({301, 308})  # RFC 9110, 15.4
+_SLOW_DOWN = frozenset({403, 429, 503})  # said of the host as much as of the source; Reddit says 403 (FreshRSS#8928)
 
 
 async def fetch(
@@ -43,28 +45,75 @@ async def fetch(
     user_agent: str,
     now: dt.datetime,
     validators: types.Validators | None = None,
+    guest: manners.Visit | None = None,
+    also: AbstractSet[int] = frozenset(),
 ) -> types.Fetched:
     """What a source answers. Raises `errors.FetchError` with one line for a person.
 
-    `now` is for servers that state when to come back as a date. `moved_to` is set when every hop was permanent.
+    `now` is for servers that state when to come back as a date. `moved_to` is set when every hop was permanent. `also`
+    are statuses of faults whose body is wanted all the same. Raises `manners.Paused` when the host is not to be asked.
     """
     seconds = limits.deadline.total_seconds()
+    visit = guest or manners.Manners(1).visit()
     try:
-        async with asyncio.timeout(seconds):
-            return await _Visit(limits, user_agent, now, validators or types.Validators()).run(url)
+        async with asyncio.timeout(seconds) as deadline:
+            known = validators or types.Validators()
+            return await _Visit(limits, user_agent, now, known, _Guest(visit, deadline), also).run(url)
     except TimeoutError:
         raise errors.FetchError(url, f"there was no whole answer within {seconds:g} s") from None
+
+
+class _Guest:
+    """A visit whose waits for others do not count against its deadline."""
+
+    def __init__(self, visit: manners.Visit, deadline: asyncio.Timeout) -> None:
+        self._visit, self._deadline = visit, deadline
+
+    async def _wait(self, what: Awaitable[None]) -> None:
+        began, ends = asyncio.get_running_loop().time(), self._deadline.when()
+        self._deadline.reschedule(None)
+        await what
+        if ends is not None:
+            self._deadline.reschedule(ends + asyncio.get_running_loop().time() - began)
+
+    @contextlib.asynccontextmanager
+    async def turn(self, host: str) -> AsyncIterator[manners.Turn]:
+        async with contextlib.AsyncExitStack() as held:
+            turns: list[manners.Turn] = []
+
+            async def take() -> None:
+                turns.append(await held.enter_async_context(self._visit.turn(host)))
+
+            await self._wait(take())
+            yield turns[0]
+
+    async def body(self) -> None:
+        await self._wait(self._visit.body())
+
+    async def grown(self, size: int) -> None:
+        if size > manners.LARGE:
+            await self._wait(self._visit.grown(size))
 
 
 class _Visit:
     """One fetch, over all its hops."""
 
-    def __init__(self, limits: config.Collect, user_agent: str, now: dt.datetime, validators: types.Validators) -> None:
+    def __init__(
+        self,
+        limits: config.Collect,
+        user_agent: str,
+        now: dt.datetime,
+        validators: types.Validators,
+        guest: _Guest,
+        also: AbstractSet[int],
+    ) -> None:
         self.limits = limits
         self.allowed = reach.networks(limits.allow_private)
         self.now = now
         self.validators = validators
-        self.headers = {"User-Agent": user_agent, "Accept": _ACCEPT, "Accept-Encoding": "gzip, deflate"}
+        self.guest = guest
+        self.also = also
+        self.headers = {"User-Agent": user_agent, "Accept": _ACCEPT, "Accept-Encoding": unpack.ENCODINGS}
         if validators.etag:
             self.headers["If-None-Match"] = validators.etag
         if validators.last_modified:
@@ -76,28 +125,30 @@ class _Visit:
             verify=_tls(), trust_env=False, follow_redirects=False, timeout=httpx2.Timeout(None, connect=_CONNECT)
         ) as client:
             for hops in range(MOST_HOPS + 1):
-                response = await self._ask(client, hop, url)
-                try:
-                    location = response.headers.get("Location")
-                    if response.status_code not in _REDIRECTS or not location:
-                        return await self._answer(response, hop, url, moved=permanent and hops > 0)
-                    following = _parsed(location, url, hop)
-                    permanent = permanent and response.status_code in _PERMANENT
-                    permanent = permanent and not (hop.scheme == "https" and following.scheme == "http")
-                    if following.host != hop.host:
-                        client.cookies.clear()
-                    hop = following
-                finally:
-                    await response.aclose()
+                async with self.guest.turn(hop.host) as turn:
+                    response = await self._ask(client, hop, url, turn)
+                    try:
+                        location = response.headers.get("Location")
+                        if response.status_code not in _REDIRECTS or not location:
+                            return await self._answer(response, hop, url, turn, moved=permanent and hops > 0)
+                    finally:
+                        await response.aclose()
+                following = _parsed(location, url, hop)
+                permanent = permanent and response.status_code in _PERMANENT
+                permanent = permanent and not (hop.scheme == "https" and following.scheme == "http")
+                if following.host != hop.host:
+                    client.cookies.clear()
+                hop = following
         raise errors.FetchError(url, f"it sends on more than {MOST_HOPS} times, perhaps in a circle")
 
-    async def _ask(self, client: httpx2.AsyncClient, hop: httpx2.URL, url: str) -> httpx2.Response:
+    async def _ask(self, client: httpx2.AsyncClient, hop: httpx2.URL, url: str, turn: manners.Turn) -> httpx2.Response:
         """Send the request to a checked address; the name goes into Host and, for TLS, into SNI and the check."""
         port = hop.port or (443 if hop.scheme == "https" else 80)
         try:
             checked = await reach.addresses(hop.host, port, self.allowed)
         except reach.Unreachable as error:
             raise errors.FetchError(url, str(error)) from None
+        turn.private = reach.is_private(checked)
         for i, address in enumerate(checked):
             request = client.build_request(
                 "GET",
@@ -114,16 +165,23 @@ class _Visit:
                 raise errors.FetchError(url, _why(error, hop.host, port)) from None
         raise errors.FetchError(url, f"{hop.host} has no address")
 
-    async def _answer(self, response: httpx2.Response, hop: httpx2.URL, url: str, *, moved: bool) -> types.Fetched:
+    async def _answer(
+        self, response: httpx2.Response, hop: httpx2.URL, url: str, turn: manners.Turn, *, moved: bool
+    ) -> types.Fetched:
         moved_to = str(hop.copy_with(fragment=None)) if moved else None
-        status = response.status_code
+        status, fresh = response.status_code, timing.fresh_for(response.headers, self.now)
         if status == http.HTTPStatus.NOT_MODIFIED and (self.validators.etag or self.validators.last_modified):
-            return types.Fetched(url=str(hop), body=None, validators=self.validators, moved_to=moved_to)
-        if not response.is_success:
-            wait = _retry_after(response.headers, self.now) if status >= 400 else None
+            return types.Fetched(
+                url=str(hop), body=None, validators=self.validators, moved_to=moved_to, fresh_for=fresh
+            )
+        if not response.is_success and status not in self.also:
+            wait = timing.retry_after(response.headers, self.now) if status >= 400 else None
+            if status in _SLOW_DOWN and not turn.private:
+                turn.pause = wait or 0.0
             raise errors.FetchError(url, _refusal(response, hop.host), status=status, retry_after=wait)
+        await self.guest.body()
         try:
-            body = await _unpacked(response, self.limits.max_bytes, url)
+            body = await _unpacked(response, self.limits.max_bytes, url, self.guest)
         except httpx2.HTTPError as error:
             raise errors.FetchError(url, _why(error, hop.host, hop.port or 0)) from None
         return types.Fetched(
@@ -132,6 +190,7 @@ class _Visit:
             content_type=response.headers.get("Content-Type", ""),
             validators=_validators(response.headers, self.now),
             moved_to=moved_to,
+            fresh_for=fresh,
         )
 
 
@@ -161,7 +220,7 @@ def _tls() -> ssl.SSLContext:
 # -- the body ------------------------------------------------------------------------------------------------------
 
 
-async def _unpacked(response: httpx2.Response, most: int, url: str) -> bytes:
+async def _unpacked(response: httpx2.Response, most: int, url: str, guest: _Guest) -> bytes:
     """The body without its Content-Encoding, at most `most` octets. Raises `errors.FetchError`."""
     too_large = errors.FetchError(url, f"it is larger than {most / 1e6:g} MB (max_bytes in [collect])")
     length = response.headers.get("Content-Length", "")
@@ -169,9 +228,9 @@ async def _unpacked(response: httpx2.Response, most: int, url: str) -> bytes:
         raise too_large
     codings = [word.strip().lower() for word in response.headers.get("Content-Encoding", "").split(",")]
     codings = [word for word in codings if word not in ("", "identity")]
-    if len(codings) > 1 or not set(codings) <= {"gzip", "x-gzip", "deflate"}:
+    unpacker = unpack.unpacker(codings[0], most) if len(codings) == 1 else None
+    if codings and not unpacker:
         raise errors.FetchError(url, f"it is packed in a way that was not asked for ({', '.join(codings)[:60]})")
-    unpacker = _Unpacker(most) if codings else None
     body, received = bytearray(), 0
     try:
         async for piece in response.aiter_raw():
@@ -179,58 +238,18 @@ async def _unpacked(response: httpx2.Response, most: int, url: str) -> bytes:
             body += unpacker.unpack(piece) if unpacker else piece
             if max(len(body), received) > most:
                 raise too_large
+            await guest.grown(len(body))
         if unpacker and received and not unpacker.whole:
             raise errors.FetchError(url, "the packed answer breaks off in the middle")
         if body[:3] == b"\x1f\x8b\x08":  # a file that was packed before it was put there
-            return _Unpacker(most).unpack(bytes(body))
-    except zlib.error:
+            packed, body = bytes(body), bytearray()
+            body += unpack.Zlib(most).unpack(packed)
+            await guest.grown(len(body))
+    except unpack.Damaged:
         raise errors.FetchError(url, "the packed answer is damaged") from None
     except OverflowError:
         raise too_large from None
     return bytes(body)
-
-
-class _Unpacker:
-    """gzip and deflate, a piece at a time, at most `most` octets in all; raises `OverflowError` beyond them."""
-
-    def __init__(self, most: int) -> None:
-        self.left = most
-        self.whole = False
-        self._held = b""  # half of what may be the next member's mark
-        self._head: bytes | None = b""  # what was fed while it may still be "deflate" without a header
-        self._stream = zlib.decompressobj(wbits=47)  # gzip or zlib, by its header
-
-    def unpack(self, piece: bytes) -> bytes:
-        out = bytearray()
-        piece, self._held = self._held + piece, b""
-        while piece:
-            if self.whole:  # a gzip file may have several members (RFC 1952, 2.2); padding may follow
-                if piece == b"\x1f":
-                    self._held = piece
-                    break
-                if not piece.startswith(b"\x1f\x8b"):
-                    break
-                self._stream, self._head, self.whole = zlib.decompressobj(wbits=31), None, False
-            out += self._some(piece)
-            if self.left < 0:
-                raise OverflowError
-            piece = self._stream.unused_data if self._stream.eof else self._stream.unconsumed_tail
-            self.whole = self._stream.eof
-        return bytes(out)
-
-    def _some(self, piece: bytes) -> bytes:
-        fed = None if self._head is None else self._head + piece
-        try:
-            found = self._stream.decompress(piece, self.left + 1)
-        except zlib.error:
-            if fed is None:
-                raise
-            self._stream = zlib.decompressobj(wbits=-15)  # without its zlib header (RFC 9110, 8.4.1.2)
-            found = self._stream.decompress(fed, self.left + 1)
-            fed = None
-        self._head = fed if fed is not None and len(fed) < 2 else None  # a header shows by its second octet
-        self.left -= len(found)
-        return found
 
 
 # -- headers -------------------------------------------------------------------------------------------------------
@@ -239,7 +258,7 @@ class _Unpacker:
 def _validators(headers: httpx2.Headers, now: dt.datetime) -> types.Validators:
     """ETag and Last-Modified of one answer. A date in the future would keep us away until then."""
     etag, modified = headers.get("ETag"), headers.get("Last-Modified")
-    moment = _http_date(modified or "")
+    moment = timing.http_date(modified or "")
     if moment is None or moment > now + dt.timedelta(days=1):
         modified = None
     return types.Validators(etag=etag if etag and _is_plain(etag) else None, last_modified=modified)
@@ -247,26 +266,6 @@ def _validators(headers: httpx2.Headers, now: dt.datetime) -> types.Validators:
 
 def _is_plain(value: str) -> bool:
     return len(value) <= 1000 and value.isascii() and value.isprintable()
-
-
-def _retry_after(headers: httpx2.Headers, now: dt.datetime) -> float | None:
-    """Seconds to stay away (RFC 9110, 10.2.3): a number, or a date by the server's own clock."""
-    value = headers.get("Retry-After", "").strip()
-    if value.isdecimal() and len(value) < 12:
-        return min(float(value), LONGEST_WAIT)
-    moment = _http_date(value)
-    if moment is None:
-        return None
-    there = _http_date(headers.get("Date", "")) or now
-    return min(max((moment - there).total_seconds(), 0.0), LONGEST_WAIT)
-
-
-def _http_date(value: str) -> dt.datetime | None:
-    try:
-        moment = email.utils.parsedate_to_datetime(value)
-    except (ValueError, TypeError, IndexError, OverflowError):
-        return None
-    return moment.replace(tzinfo=dt.UTC) if moment.tzinfo is None else moment
 
 
 # -- what went wrong, in words ------------------------------------------------------------------------------------

@@ -1,124 +1,42 @@
-"""Files as sources: JSON Lines of `entries import`, and the files that a `file:` pattern names in the workspace.
-
-A row of JSON Lines is `{"title"?, "url"?, "authors"?: [...], "summary", "published"?, "id"?}`. Its summary is plain
-text as it stands. A row that is wrong is named with its line, and the rest goes on.
-"""
+"""The files that a `file:` pattern names in the workspace: JSON Lines, CSV, Markdown, and feeds."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-import json
 import re
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Protocol
 
-from newsletter import errors, types
-from newsletter.sources import plain, published
+from newsletter import errors
+from newsletter.sources import note, plain, rows
 
-KEYS = ("title", "url", "authors", "summary", "published", "id")
-SUFFIXES = (".jsonl", ".xml", ".rss", ".atom", ".rdf", ".json")
+FEEDS = (".xml", ".rss", ".atom", ".rdf", ".json")
+SUFFIXES = (".jsonl", ".csv", ".md", *FEEDS)
 MOST_FILES = 1_000
-Row = tuple[int, types.FoundEntry]
 
 
-# -- JSON Lines ----------------------------------------------------------------------------------------------------
+class Reader(Protocol):
+    """Reads one kind of file; `name` is the file's path in the workspace."""
+
+    def __call__(self, body: bytes, *, name: str, now: dt.datetime) -> rows.Rows:
+        """The good rows and the bad ones. Raises `errors.FeedError` when there are none at all."""
 
 
-def read_jsonlines(data: bytes, *, now: dt.datetime) -> tuple[list[Row], list[types.BadRow]]:
-    """The good rows with their lines (from 1), and the bad ones with what is wrong. Blank lines are passed over."""
-    good: list[Row] = []
-    bad: list[types.BadRow] = []
-    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not raw.strip():
-            continue
-        try:
-            good.append((number, _row(raw, now)))
-        except _Wrong as wrong:
-            shown = raw.decode("utf-8", "replace") if wrong.value is None else wrong.value
-            bad.append(types.BadRow(number, plain.line(shown, 80), wrong.reason))
-    return good, bad
+def reader(path: Path) -> Reader | None:
+    """What reads a file of that kind; None for a feed."""
+    return _READERS.get(path.suffix.lower())
 
 
-class _Wrong(Exception):
-    """A row is wrong: why, and the value at fault when it is not the whole row."""
-
-    def __init__(self, reason: str, value: object = None) -> None:
-        self.reason = reason
-        self.value = value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _jsonlines(body: bytes, *, name: str, now: dt.datetime) -> rows.Rows:
+    return rows.read_jsonlines(body, now=now)
 
 
-def _row(raw: bytes, now: dt.datetime) -> types.FoundEntry:
-    row = _object(raw)
-    unknown = [key for key in row if key not in KEYS]
-    if unknown:
-        raise _Wrong(f"“{plain.line(unknown[0], 40)}” is no key; there is {', '.join(KEYS)}", unknown[0])
-    for key in ("title", "url", "summary", "published"):
-        if not isinstance(row.get(key), str | None):
-            raise _Wrong(f"“{key}” must be a text", row[key])
-    title = plain.line(row.get("title") or "") or None
-    summary = plain.paragraphs(row.get("summary") or "")
-    if not (title or summary):
-        raise _Wrong("neither “summary” nor “title” says anything")
-    date = _published(row.get("published") or "", now)
-    return types.FoundEntry(
-        summary=summary,
-        title=title,
-        url=_url(row.get("url") or ""),
-        authors=_authors(row.get("authors")),
-        published=date[0] if date else None,
-        published_is_date=bool(date and date[1]),
-        guid=_guid(row.get("id")),
-    )
+def _csv(body: bytes, *, name: str, now: dt.datetime) -> rows.Rows:
+    return rows.read_csv(body, now=now)
 
 
-def _object(raw: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise _Wrong(f"not UTF-8 at octet {error.start + 1}") from None
-    except RecursionError:
-        raise _Wrong("nested too deeply") from None
-    except json.JSONDecodeError as error:
-        raise _Wrong(f"not JSON: {error.msg.lower()} at character {error.pos + 1}") from None
-    except ValueError:
-        raise _Wrong("not JSON that can be read: a number in it is too long") from None
-    if not isinstance(row, dict):
-        raise _Wrong("not an object: a row looks like {“summary”: …}")
-    return row
-
-
-def _url(link: str) -> str | None:
-    link = link.strip()
-    if not link:
-        return None
-    found = plain.address(link)
-    if found is None:
-        raise _Wrong("“url” must be a whole web address, https://…", link)
-    return found
-
-
-def _authors(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | None) or not all(isinstance(name, str) for name in value or []):
-        raise _Wrong("“authors” must be a list of texts", value)
-    return tuple(name for name in (plain.line(name, 200) for name in value or []) if name)
-
-
-def _published(text: str, now: dt.datetime) -> published.Published | None:
-    """A date that cannot be read is a mistake in the row; one that cannot be believed is no date."""
-    found = published.read(text)
-    if text.strip() and found is None:
-        raise _Wrong("“published” must be a date, like 2026-09-11 or 2026-09-11T09:00:00+01:00", text)
-    return published.believed(found, now=now)
-
-
-def _guid(value: object) -> str | None:
-    if isinstance(value, bool) or not isinstance(value, str | int | None):
-        raise _Wrong("“id” must be a text or a whole number", value)
-    return plain.name(str(value)) if value is not None else None
-
-
-# -- files in the workspace ----------------------------------------------------------------------------------------
+_READERS: dict[str, Reader] = {".jsonl": _jsonlines, ".csv": _csv, ".md": note.read}
 
 
 def find(pattern: str, folder: Path) -> list[Path]:

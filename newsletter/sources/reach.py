@@ -47,6 +47,11 @@ def is_open(address: Address, allowed: Sequence[Network]) -> bool:
     )
 
 
+def is_private(addresses: Sequence[str]) -> bool:
+    """Are all these addresses our own network's, opened by the settings?"""
+    return not any(is_open(ipaddress.ip_address(text), ()) for text in addresses)
+
+
 async def addresses(host: str, port: int, allowed: Sequence[Network]) -> list[str]:
     """The addresses of a host that may be connected to, in the resolver's order. Raises `Unreachable`."""
     try:

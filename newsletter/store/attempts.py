@@ -140,7 +140,7 @@ def begin(session: Session, issue_id: int, newsletter: str, owner: str, intents:
         session.execute(
             D.update()
             .where(D.c.id.in_(skipped))
-            .values(state="skipped", reply="left, or was suppressed, after the plan", done_at=sa.bindparam("skip_at")),
+            .values(state="skipped", reply=outbox.LEFT, done_at=sa.bindparam("skip_at")),
             {"skip_at": intents[0].sending_at},
         )
     return answers

@@ -194,7 +194,7 @@ def add(
         why = f"is suppressed ({reason})" if reason else f"is {found.state}" if found else "is suppressed there"
         if found and not reason and found.state not in subscribercolumns.NOES:
             why = "has left that topic or newsletter"
-        raise errors.StateError(f"{email} {why}; only they themselves can subscribe again, on the page for it")
+        raise errors.StateError(f"{email} {why}; a no holds until that person says yes again")
     return get(session, email), "added" if result.added else "updated" if result.updated else "unchanged"
 
 

@@ -229,8 +229,11 @@ def unsettle(session: Session, issue: tables.Issue, now: dt.datetime) -> None:
 
 
 def give_back(session: Session, issue: tables.Issue) -> int:
-    """At cancelling: every entry of the issue waits again. Returns how many."""
-    done = session.exec(sa.delete(tables.Claim).where(col(tables.Claim.issue_id) == issue.id))
+    """At cancelling: the issue's entries wait again, but for those an editor cut. Returns how many."""
+    mine = col(tables.Claim.issue_id) == issue.id
+    cut = sa.and_(col(tables.Claim.state) == EntryState.DROPPED, col(tables.Claim.why).startswith(CUT))
+    session.exec(sa.update(tables.Claim).where(mine, cut).values(issue_id=None))
+    done = session.exec(sa.delete(tables.Claim).where(mine))
     return int(done.rowcount)
 
 
@@ -251,13 +254,17 @@ def drop(session: Session, newsletter: str, refs: Sequence[str], why: str, now: 
         ).first()
         if row is None:
             session.add(tables.Claim(newsletter=newsletter, entry_id=entry.id, state="dropped", why=why, at=now))
-        elif row.state == EntryState.HELD:
-            row.state, row.why, row.at = EntryState.DROPPED, why, now
+        elif row.state == EntryState.HELD or _by_a_rule(row):  # from now on it is an editor's word, and final
+            row.state, row.why, row.at, row.issue_id = EntryState.DROPPED, why, now, None
         elif row.state != EntryState.DROPPED:
             refused.append(ref)
             continue
         done += 1
     return done, refused
+
+
+def _by_a_rule(row: tables.Claim) -> bool:
+    return row.state == EntryState.DROPPED and row.issue_id is not None and not (row.why or "").startswith(CUT)
 
 
 def listing(

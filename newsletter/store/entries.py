@@ -120,27 +120,6 @@ def _chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
     return (values[i : i + CHUNK] for i in range(0, len(values), CHUNK))
 
 
-def has_reached(session: Session, source_id: int, places: Sequence[Place]) -> bool:
-    """Has this source fed each of these topics before?
-
-    When not, ask it without validators: a 304 would keep what it shows from a topic that it was given since.
-    """
-    mine = select(tables.EntrySource.entry_id).where(tables.EntrySource.source_id == source_id)
-    return all(
-        session.exec(
-            select(tables.EntryTopic.id)
-            .where(
-                tables.EntryTopic.newsletter == newsletter,
-                tables.EntryTopic.topic == topic,
-                col(tables.EntryTopic.entry_id).in_(mine),
-            )
-            .limit(1)
-        ).first()
-        is not None
-        for newsletter, topic in places
-    )
-
-
 # -- carrying out --------------------------------------------------------------------------------------------------
 
 

@@ -25,6 +25,7 @@ from newsletter.types import DeliveryState
 
 BATCH = 500
 LEASE = dt.timedelta(seconds=60)
+LEFT = "left, or was suppressed, after the plan"  # why a delivery is skipped
 
 D = tables.Delivery.__table__  # type: ignore[attr-defined]
 B = tables.Batch.__table__  # type: ignore[attr-defined]
@@ -79,6 +80,20 @@ def _audience(newsletter: str, topics: Sequence[str]) -> sa.Subquery:
     )
 
 
+def _willing(newsletter: str) -> sa.Select[tuple[int]]:
+    """The people who may get a newsletter's mail now: active, not suppressed, with at least one of its topics."""
+    return (
+        sa.select(S.c.id)
+        .join(SUB, SUB.c.subscriber_id == S.c.id)
+        .where(
+            SUB.c.newsletter == newsletter,
+            SUB.c.until.is_(None),
+            S.c.state == types.SubscriberState.ACTIVE.value,
+            ~suppressed(newsletter),
+        )
+    )
+
+
 def suppressed(newsletter: str) -> sa.Exists:
     """Is the address of a subscriber one that this newsletter must not mail? A clause."""
     return sa.exists().where(SUP.c.address == S.c.email_norm, SUP.c.newsletter.in_(("", newsletter)))
@@ -91,6 +106,31 @@ def audience(session: Session, newsletter: str, topics: Sequence[str]) -> dict[t
     who = _audience(newsletter, topics)
     rows = session.execute(sa.select(who.c.mask, sa.func.count()).group_by(who.c.mask))
     return {_topics(mask, topics): count for mask, count in rows}
+
+
+def held_topics(session: Session) -> dict[tuple[str, str], int]:
+    """(newsletter, topic) -> how many people have it."""
+    rows = session.execute(
+        sa.select(SUB.c.newsletter, SUB.c.topic, sa.func.count())
+        .where(SUB.c.until.is_(None))
+        .group_by(SUB.c.newsletter, SUB.c.topic)
+    )
+    return {(newsletter, topic): count for newsletter, topic, count in rows}
+
+
+def pending(session: Session, newsletter: str, topics: Sequence[str]) -> int:
+    """How many people have one of these topics but have not confirmed."""
+    who = (
+        sa.select(sa.func.count(sa.distinct(SUB.c.subscriber_id)))
+        .join(S, S.c.id == SUB.c.subscriber_id)
+        .where(
+            SUB.c.newsletter == newsletter,
+            SUB.c.topic.in_(topics),
+            SUB.c.until.is_(None),
+            S.c.state == types.SubscriberState.PENDING.value,
+        )
+    )
+    return int(session.execute(who).scalar_one())
 
 
 def _topics(mask: int, topics: Sequence[str]) -> tuple[str, ...]:
@@ -283,6 +323,21 @@ def lease(session: Session, issue_id: int, owner: str, now: dt.datetime) -> int 
     return int(k)
 
 
+def skip_left(session: Session, issue_id: int, k: int, newsletter: str, now: dt.datetime) -> int:
+    """Skip those of a batch who left, or were suppressed, since: not even RCPT names them. Returns how many."""
+    done = session.execute(
+        D.update()
+        .where(
+            D.c.issue_id == issue_id,
+            D.c.batch == k,
+            D.c.state.in_(("queued", "in_doubt")),
+            D.c.subscriber_id.not_in(_willing(newsletter)),
+        )
+        .values(state="skipped", reply=LEFT, done_at=now, next_at=None)
+    )
+    return _changed(done)
+
+
 def load(session: Session, issue_id: int, k: int) -> list[Row]:
     """The deliveries of a batch that are still to be made."""
     rows = session.execute(
@@ -338,12 +393,13 @@ def retry(session: Session, issue_id: int, state: DeliveryState, now: dt.datetim
     """Let failed or doubtful deliveries go out again now. Returns how many.
 
     A failed one begins anew (with a new Date); a doubtful one stays in doubt: same octets, same Message-ID. One that a
-    living sender has in its hands is left to it.
+    living sender has in its hands is left to it; who left, bounced or is suppressed since is left alone.
     """
     values: dict[str, Any] = {"batch": None, "next_at": now}
-    chosen = sa.and_(D.c.issue_id == issue_id, D.c.state == state.value)
+    newsletter = session.execute(sa.select(ISSUE.c.newsletter).where(ISSUE.c.id == issue_id)).scalar_one()
+    chosen = sa.and_(D.c.issue_id == issue_id, D.c.state == state.value, D.c.subscriber_id.in_(_willing(newsletter)))
     if state is DeliveryState.FAILED:
-        values |= {"state": "deferred", "attempts": 0, "first_at": None, "done_at": None}
+        values |= {"state": "deferred", "first_at": None, "done_at": None}
     else:
         leased = sa.select(B.c.k).where(B.c.issue_id == issue_id, B.c.lease_owner.is_not(None))
         chosen &= sa.or_(D.c.batch.is_(None), D.c.batch.not_in(leased))

@@ -1,9 +1,10 @@
-"""What is known of each source: its validators, its health, and when it is asked again."""
+"""What is known of each source: its validators, its health, when it is asked again; and whose turn it is at a host."""
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 from sqlmodel import Session, col, select
@@ -12,8 +13,19 @@ from newsletter import types
 from newsletter.store import tables
 
 EVERY = dt.timedelta(hours=1)  # between two visits that went well
+SLACK = dt.timedelta(minutes=2)  # an hourly timer must not find each source not due yet by a second
 FIRST_WAIT = dt.timedelta(minutes=5)  # after one failure; each further one doubles it
+REFUSED_WAIT = dt.timedelta(hours=1)  # as above, where the server said that it is asked too often
 LONGEST_WAIT = dt.timedelta(days=1)  # a source is never given up (miniflux#879)
+REFUSED = frozenset({403, 429})  # Reddit says 403 for 429 (FreshRSS#8928)
+# A server may say 304 though its content has changed: after so many, or so long, it is asked unconditionally.
+MOST_UNCHANGED = 24
+LONGEST_UNCHANGED = dt.timedelta(days=7)
+# A permanent redirect counts when it stays so: a captive portal or a mistake does not.
+MOVED_VISITS = 3
+MOVED_AFTER = dt.timedelta(days=2)
+LOOK_AGAIN = 0.25  # seconds between two looks at a host that somebody else holds
+HOLD = 600.0  # seconds that a host may be held without a sign of life; longer than any visit takes
 _CHUNK = 400
 
 
@@ -40,32 +52,115 @@ def ensure(session: Session, urls: Sequence[str]) -> dict[str, tables.SourceStat
 
 
 def record(
-    session: Session, collected: types.Collected, now: dt.datetime, *, every: dt.timedelta = EVERY
+    session: Session,
+    collected: types.Collected,
+    now: dt.datetime,
+    *,
+    every: dt.timedelta = EVERY,
+    places: Sequence[tuple[str, str]] = (),
+    changed: bool = False,
+    jitter: float = 0.0,
+    row: tables.SourceState | None = None,
 ) -> tables.SourceState:
     """Write down how a visit went. A source that was skipped was not visited.
 
-    Call it in the transaction that stores the entries: validators that outlive a crash before that would hide them.
+    `places` are the topics that it fed, `changed` says whether it told anything new, `jitter` is a random number from 0
+    to 1, `row` is the source's where it is at hand. Call it in the transaction that stores the entries: validators that
+    outlive a crash before that would hide them.
     """
-    row = ensure(session, [collected.url])[collected.url]
+    row = row or ensure(session, [collected.url])[collected.url]
     if collected.status == "skipped":
         return row
     row.last_checked_at = now
+    row.wait_until = None
     if collected.status == "failed":
         row.failures += 1
         row.last_error = collected.error
-        row.next_check_at = now + wait_after(row.failures, collected.retry_after)
+        if collected.retry_after:
+            row.wait_until = now + dt.timedelta(seconds=collected.retry_after)
+        row.next_check_at = now + wait_after(
+            row.failures, collected.retry_after, is_refusal=collected.code in REFUSED, jitter=jitter
+        )
+        if collected.gone:
+            row.gone_at, row.next_check_at = row.gone_at or now, None
     else:
         row.failures = 0
+        row.gone_at = None
         row.last_ok_at = now
-        row.next_check_at = now + every
+        hint = min(dt.timedelta(seconds=collected.wait or 0.0), LONGEST_WAIT)
+        row.next_check_at = now + max(every, hint)
         row.last_error = collected.error
-        # Always both: a validator of one answer says nothing of another (miniflux#2675).
-        row.etag, row.last_modified = collected.validators.etag, collected.validators.last_modified
-        row.moved_to = collected.moved_to
+        row.note = collected.note
+        row.places = sorted(map("/".join, places))
         row.title = collected.title or row.title
+        if collected.pauses is not None:
+            row.pauses = dataclasses.asdict(collected.pauses)
+        _trust(row, collected, now, changed=changed)
+        _move(row, collected.moved_to, now)
     session.add(row)
     session.flush()
     return row
+
+
+def _trust(row: tables.SourceState, collected: types.Collected, now: dt.datetime, *, changed: bool) -> None:
+    """Keep what the next visit asks with, and whether it can be believed."""
+    new = collected.validators
+    if collected.whole:
+        same = new != types.Validators() and new == types.Validators(row.etag, row.last_modified)
+        if changed and row.body_hash not in (None, collected.hash):
+            row.distrusted = same
+        row.whole_at, row.unchanged_visits = now, 0
+    else:
+        row.unchanged_visits += 1
+    # Always both: a validator of one answer says nothing of another (miniflux#2675).
+    row.etag, row.last_modified = new.etag, new.last_modified
+    row.body_hash = collected.hash
+
+
+def _move(row: tables.SourceState, to: str | None, now: dt.datetime) -> None:
+    """Follow a permanent redirect for good once it has stayed the same for some visits and days."""
+    if to == row.moved_to:
+        row.moving_to, row.moving_since, row.moving_visits = None, None, 0
+        return
+    if to is None:  # it answers at its own address again
+        row.moved_to = row.moving_to = row.moving_since = None
+        row.moving_visits = 0
+        return
+    if to != row.moving_to:
+        row.moving_to, row.moving_since, row.moving_visits = to, now, 0
+    row.moving_visits += 1
+    if row.moving_visits >= MOVED_VISITS and now - (row.moving_since or now) >= MOVED_AFTER:
+        row.moved_to = to
+        row.moving_to, row.moving_since, row.moving_visits = None, None, 0
+
+
+def validators(row: tables.SourceState, now: dt.datetime) -> types.Validators:
+    """What to ask with: nothing when its validators lied, or when nobody has looked for long."""
+    seen = row.whole_at and now - row.whole_at < LONGEST_UNCHANGED
+    if row.distrusted or not seen or row.unchanged_visits >= MOST_UNCHANGED:
+        return types.Validators()
+    return types.Validators(row.etag, row.last_modified)
+
+
+def has_fed(row: tables.SourceState, places: Sequence[tuple[str, str]]) -> bool:
+    """Did its last good visit feed all those topics? Else it must show everything again: a 304 would hide it."""
+    return row.places is not None and set(map("/".join, places)) <= set(row.places)
+
+
+def pauses(row: tables.SourceState) -> types.Pauses:
+    """When it says that it is not written."""
+    found = row.pauses or {}
+    return types.Pauses(found.get("ttl"), tuple(found.get("hours", ())), tuple(found.get("days", ())))
+
+
+def guids(session: Session, row: tables.SourceState, since: dt.datetime) -> frozenset[str]:
+    """What a source calls the entries that it has shown for the first time since then."""
+    found = session.exec(
+        select(tables.EntrySource.guid).where(
+            tables.EntrySource.source_id == row.id, tables.EntrySource.seen_at >= since
+        )
+    )
+    return frozenset(guid for guid in found if guid)
 
 
 def entry_counts(session: Session) -> dict[int, int]:
@@ -76,19 +171,53 @@ def entry_counts(session: Session) -> dict[int, int]:
     return {source_id: int(count) for source_id, count in rows}
 
 
-def wait_after(failures: int, retry_after: float | None = None) -> dt.timedelta:
-    """How long to leave a source alone after so many failures in a row; never less than the server asks for."""
-    wait = min(FIRST_WAIT * (1 << min(failures - 1, 20)), LONGEST_WAIT)
+def wait_after(
+    failures: int, retry_after: float | None = None, *, is_refusal: bool = False, jitter: float = 0.0
+) -> dt.timedelta:
+    """How long to leave a source alone after so many failures in a row; never less than the server asks for.
+
+    `jitter` shortens it by up to a quarter, so that what failed together is not asked again together.
+    """
+    wait = min((REFUSED_WAIT if is_refusal else FIRST_WAIT) * (1 << min(failures - 1, 20)), LONGEST_WAIT)
+    wait *= 1 - jitter / 4
     return max(wait, dt.timedelta(seconds=retry_after)) if retry_after else wait
 
 
 def is_due(row: tables.SourceState | None, now: dt.datetime) -> bool:
     """Is it time to ask a source?"""
-    return row is None or row.next_check_at is None or row.next_check_at <= now
+    if row is None:
+        return True
+    if row.gone_at is not None:
+        return False
+    return row.next_check_at is None or row.next_check_at <= now + (dt.timedelta() if row.failures else SLACK)
 
 
 def asked_to_wait(row: tables.SourceState | None, now: dt.datetime) -> bool:
-    """Does a Retry-After of the server run that is longer than our own wait? Not even `--all` asks before its end."""
-    if row is None or not row.failures or row.next_check_at is None or row.last_checked_at is None:
-        return False
-    return row.next_check_at > now and row.next_check_at - row.last_checked_at > wait_after(row.failures)
+    """Does a Retry-After of the server run? Not even `--all` asks before its end."""
+    return row is not None and row.wait_until is not None and row.wait_until > now
+
+
+# -- hosts ---------------------------------------------------------------------------------------------------------
+
+
+def take_turn(session: Session, host: str, owner: str, now: float, is_dead: Callable[[str], bool]) -> float:
+    """Claim a host for `owner`: 0.0 when it is theirs, else the seconds after which to try again.
+
+    `now` is in seconds since 1970, by the machine's clock. Whose owner is dead is free at once.
+    """
+    row = session.get(tables.Host, host) or tables.Host(host=host)
+    if row.next_at > now:
+        return row.next_at - now
+    if row.owner not in (None, owner) and row.held_until > now and not is_dead(row.owner or ""):
+        return min(row.held_until - now, LOOK_AGAIN)
+    row.owner, row.held_until = owner, now + HOLD
+    session.add(row)
+    return 0.0
+
+
+def give_turn(session: Session, host: str, owner: str, now: float, pause: float) -> None:
+    """Give a host back: nobody asks it for `pause` seconds. A host that was taken away meanwhile stays so."""
+    row = session.get(tables.Host, host)
+    if row is not None and row.owner == owner:
+        row.owner, row.held_until, row.next_at = None, 0.0, now + pause
+        session.add(row)

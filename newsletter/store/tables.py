@@ -39,22 +39,41 @@ class SourceState(Table, table=True):
     id: int | None = Field(default=None, primary_key=True)
     url: str = Field(unique=True)
     title: str | None = None
+    places: list[str] | None = Field(default=None, sa_type=JSON)  # the topics that its last good visit fed
+    # where it is asked: `moved_to` once every hop was permanent on several visits, `moving_to` until then
     moved_to: str | None = None
+    moving_to: str | None = None
+    moving_since: dt.datetime | None = None
+    moving_visits: int = Field(default=0, sa_column_kwargs={"server_default": "0"})
+    # what it is asked with, and whether that can be believed
     etag: str | None = None
     last_modified: str | None = None
+    body_hash: str | None = None
+    whole_at: dt.datetime | None = None  # when a body came last, not just a 304
+    unchanged_visits: int = Field(default=0, sa_column_kwargs={"server_default": "0"})  # the 304s since then
+    # its validators stayed while its content changed
+    distrusted: bool = Field(default=False, sa_column_kwargs={"server_default": "0"})
+    # when it is asked
     next_check_at: dt.datetime | None = None
+    wait_until: dt.datetime | None = None  # a Retry-After: not even `--all` asks before
+    pauses: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # as `types.Pauses`
+    # how it fares
     last_checked_at: dt.datetime | None = None
     last_ok_at: dt.datetime | None = None
     last_error: str | None = None
     failures: int = 0
+    gone_at: dt.datetime | None = None  # it answered 410: only `--all` asks again
+    note: str | None = None  # why its last good answer was empty: begins with one of `types.EMPTY_*`
 
 
 class Host(Table, table=True):
-    """When a host was last asked: the gap between two requests holds across processes."""
+    """A host's turns: one process asks it at a time, with a gap. Seconds since 1970, by the machine's clock."""
 
     __tablename__ = "host"
     host: str = Field(primary_key=True)
-    last_request_at: dt.datetime
+    next_at: float = 0.0  # nobody asks before
+    owner: str | None = None  # who asks now
+    held_until: float = 0.0  # an owner that is not heard of by then is taken for dead
 
 
 class Entry(Table, table=True):
@@ -310,3 +329,20 @@ class Feedback(Table, table=True):
     action: str
     at: dt.datetime
     raw: str | None = None
+
+
+# -- words ---------------------------------------------------------------------------------------------------------
+
+
+class ModelAnswer(Table, table=True):
+    """What a language model made of a text: asked once for each text, model and wording of the question."""
+
+    __tablename__ = "model_answer"
+    __table_args__ = (UniqueConstraint("text_hash", "model", "prompt_hash"),)
+    id: int | None = Field(default=None, primary_key=True)
+    text_hash: str
+    model: str
+    prompt_hash: str
+    answer: str
+    tokens: int = 0
+    at: dt.datetime

@@ -1,0 +1,175 @@
+"""Collecting as a whole: settings, real servers, a real database."""
+
+import asyncio
+import datetime as dt
+import multiprocessing
+import time
+
+import pytest
+from conftest import THURSDAY, WEDNESDAY
+from httpd import Reply, serve
+
+from newsletter import types
+from newsletter.app import collecting
+from newsletter.store import sources
+
+HOUR = dt.timedelta(hours=1)
+
+
+def rss(*titles, date="Wed, 09 Sep 2026 07:00:00 GMT"):
+    items = "".join(
+        f"<item><title>{title}</title><guid>{title}</guid><pubDate>{date}</pubDate></item>" for title in titles
+    )
+    return f'<rss version="2.0"><channel><title>A feed</title>{items}</channel></rss>'.encode()
+
+
+def conditional(body, tag='"1"'):
+    """A page that answers 304 to whoever has its tag."""
+
+    def answer(asked):
+        if asked.headers.get("if-none-match") == tag:
+            return Reply(status=304)
+        return Reply(body, headers={"ETag": tag})
+
+    return answer
+
+
+def settings(bench, *urls, robots=()):
+    def listed(urls):
+        return "sources = [" + ", ".join(f'"{url}"' for url in urls) + "]"
+
+    bench.settings(rules=listed(urls), tail=f"{listed(robots)}\n[collect]\nallow_private = ['127.0.0.0/8']\n")
+
+
+def collect(bench, now=WEDNESDAY, **options):
+    with bench.app(now) as app:
+        report = app.collect(**options)
+    return {source.url: source for source in report.sources}
+
+
+def state(bench, url):
+    with bench.app() as app, app.store.read() as session:
+        return sources.known(session, [url])[url]
+
+
+@pytest.mark.parametrize("body", [rss("Otters"), rss(), rss("Old", date="Mon, 01 Jan 2024 07:00:00 GMT")])
+def test_every_source_that_was_read_is_asked_conditionally(bench, body):
+    with serve({"/f": conditional(body)}) as server:
+        settings(bench, server.url("/f"))
+        assert collect(bench)[server.url("/f")].status == "new"
+        assert collect(bench, everything=True)[server.url("/f")].status == "unchanged"
+        assert "if-none-match" in server.asked[1].headers
+
+
+def test_a_source_that_got_a_topic_later_shows_everything_once_more(bench):
+    with serve({"/f": conditional(rss("Otters"))}) as server:
+        url = server.url("/f")
+        settings(bench, url)
+        collect(bench)
+        settings(bench, url, robots=[url])
+        collect(bench, everything=True)
+        collect(bench, everything=True)
+        assert ["if-none-match" in asked.headers for asked in server.asked] == [False, False, True]
+    with bench.app() as app:
+        (entry,) = app.entries()
+    assert entry["topics"] == ["weekly/rl-agents", "weekly/robots"]
+
+
+def test_what_is_gone_is_said_each_time_and_asked_by_all_alone(bench):
+    with serve({"/f": Reply(status=410)}) as server:
+        url = server.url("/f")
+        settings(bench, url)
+        first = collect(bench)[url]
+        assert (first.status, "take it out of newsletter.toml" in first.error) == ("failed", True)
+        later = collect(bench, now=THURSDAY + 1000 * HOUR)[url]
+        assert (later.status, later.error) == ("skipped", first.error)
+        assert len(server.asked) == 1
+        server.routes["/f"] = Reply(rss("Otters"))
+        assert collect(bench, everything=True)[url].status == "new"
+        assert state(bench, url).gone_at is None
+
+
+def test_a_server_whose_etag_never_changes_is_found_out(bench):
+    with serve({"/f": conditional(rss("Otters"))}) as server:
+        url = server.url("/f")
+        settings(bench, url)
+        collect(bench)
+        server.routes["/f"] = conditional(rss("Otters", "Herons"))
+        assert collect(bench, everything=True)[url].entries_new == 0
+        found = collect(bench, now=WEDNESDAY + 7 * 24 * HOUR)[url]
+        assert (found.status, found.entries_new) == ("new", 1)
+        server.routes["/f"] = conditional(rss("Otters", "Herons", "Mills"))
+        assert collect(bench, now=WEDNESDAY + 7 * 24 * HOUR, everything=True)[url].entries_new == 1
+
+
+def test_hints_are_kept_and_notes_too(bench):
+    with serve({"/f": Reply(rss(), headers={"Cache-Control": "max-age=7200"})}) as server:
+        url = server.url("/f")
+        settings(bench, url)
+        collect(bench)
+        row = state(bench, url)
+        assert row.next_check_at == WEDNESDAY + 2 * HOUR
+        assert row.note.startswith(types.EMPTY_SUSPICIOUS)
+        assert collect(bench, now=WEDNESDAY + 1.9 * HOUR)[url].status == "skipped"
+        server.routes["/f"] = Reply(rss("Otters"))
+        assert collect(bench, now=WEDNESDAY + 2 * HOUR)[url].status == "new"
+        assert state(bench, url).note is None
+
+
+def test_a_listing_has_instants_and_summaries_of_a_bearable_length(bench):
+    long = "word " * 1000
+    bench.entries({"title": "Otters", "summary": long, "published": "2026-09-01"}, {"title": "Herons", "summary": "x"})
+    with bench.app() as app:
+        listed = {entry["title"]: entry for entry in app.entries()}
+        (shown,) = app.entries(ref=listed["Otters"]["id"])
+    assert listed["Otters"]["published"] == "2026-09-01T00:00:00+00:00"
+    assert listed["Herons"]["published"] is None
+    assert len(listed["Otters"]["summary"]) <= collecting.LONGEST_SUMMARY
+    assert listed["Otters"]["summary"].endswith("word…")
+    assert shown["summary"] == long.strip()
+
+
+# -- two processes ---------------------------------------------------------------------------------------------------
+
+
+def _elsewhere(bench, ready):
+    ready.wait(30)
+    collect(bench, everything=True)
+
+
+def test_two_processes_never_ask_one_host_at_once(bench):
+    def slow(_):
+        time.sleep(0.02)
+        return Reply(rss("Otters"))
+
+    with serve({f"/{i}": slow for i in range(6)}) as server:
+        settings(bench, *(server.url(f"/{i}") for i in range(6)))
+        with bench.app() as app:
+            assert app.store  # made before both want it
+        spawn = multiprocessing.get_context("spawn")
+        ready = spawn.Event()
+        others = [spawn.Process(target=_elsewhere, args=(bench, ready)) for _ in range(2)]
+        for process in others:
+            process.start()
+        ready.set()
+        for process in others:
+            process.join(60)
+        assert [process.exitcode for process in others] == [0, 0]
+        assert len(server.asked) == 12
+        assert server.busiest == 1
+
+
+def test_a_host_that_a_killed_process_held_is_free_at_once(bench):
+    with serve({"/f": Reply(rss("Otters"))}) as server:
+        settings(bench, server.url("/f"))
+        with bench.app() as app, app.store.write() as session:
+            assert sources.take_turn(session, "127.0.0.1", "nobody", app.wall_clock(), lambda _: False) == 0
+        assert collect(bench)[server.url("/f")].status == "new"
+
+
+def test_nothing_due_asks_nobody(bench):
+    settings(bench)
+    with bench.app() as app:
+        wanted = collecting.wanted(app, None, None)
+        report = asyncio.run(collecting.collect(app, wanted, everything=True, backfill=None, progress=None))
+    assert report.sources == []
