@@ -272,7 +272,8 @@ def retry(app: App, name: str, state: str) -> int:
             row, [IssueState.SENDING, IssueState.SENT, IssueState.HELD], "only what was sent can be tried again"
         )
         outbox.reclaim(session, row.id or 0, app.is_dead, resend=False, now=app.clock.now())
-        done = outbox.retry(session, row.id or 0, DeliveryState(state), app.clock.now())
+        # By when this command began: a `send` at the same pretended time finds them due.
+        done = outbox.retry(session, row.id or 0, DeliveryState(state), app.clock.started)
         if done and row.state == IssueState.SENT:
             row.state, row.sent_at = IssueState.SENDING, None
         return done

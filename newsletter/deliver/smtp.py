@@ -43,6 +43,7 @@ class Wire(asyncio.Protocol):
         self._waiter: asyncio.Future[None] | None = None
         self._writable = asyncio.Event()
         self._writable.set()
+        self.gone = asyncio.Event()
         self.lost = ""
 
     def data_received(self, data: bytes) -> None:
@@ -69,6 +70,7 @@ class Wire(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Whoever waits learns it; whoever has a reply in the queue still gets that."""
+        self.gone.set()
         self._fail(f"the server closed the connection{f' ({exc})' if exc else ''}", close=False)
 
     def pause_writing(self) -> None:
@@ -211,6 +213,9 @@ class Connection:
                 await self.wire.write(b"QUIT\r\n", QUIT)
                 await self.wire.reply(QUIT)
         self.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):  # a loop that ends now would leave the socket open
+                await self.wire.gone.wait()
 
     def close(self) -> None:
         """Drop the connection."""
