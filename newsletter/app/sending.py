@@ -168,7 +168,7 @@ def plan(app: App, opened: editing.Opened) -> int:
     """Make the deliveries, once; every edition of the audience is rendered and checked before. Returns how many."""
     with app.store.write() as session:
         row = issues.get(session, opened.name)
-        if row.state == IssueState.SENDING:
+        if row.state in (IssueState.SENDING, IssueState.SENT):  # another `send` was faster
             return outbox.audience_size(session, row.id or 0)
         issues.require(row, [IssueState.APPROVED], "it cannot be planned")
         sets = outbox.audience(session, opened.newsletter.slug, opened.topics)
