@@ -54,6 +54,7 @@ def serve(
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             asked = Asked(self.path, {name.lower(): value for name, value in self.headers.items()})
+            self.over = False
             with server.lock:
                 server.asked.append(asked)
                 server.busy += 1
@@ -63,8 +64,13 @@ def serve(
             except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 pass
             finally:
-                with server.lock:
-                    server.busy -= 1
+                self.ended()
+
+        def ended(self):
+            """The request is over; said before its last octets leave, which is when the client may go on."""
+            with server.lock:
+                server.busy -= not self.over
+            self.over = True
 
         def answer(self, asked):
             route = server.routes.get(self.path.partition("?")[0], Reply(status=404))
@@ -78,6 +84,7 @@ def serve(
             if reply.pieces is None:
                 if "Content-Length" not in reply.headers:
                     self.send_header("Content-Length", str(len(reply.body)))
+                self.ended()
                 self.end_headers()
                 self.wfile.write(reply.body)
             else:

@@ -173,3 +173,25 @@ def test_nothing_due_asks_nobody(bench):
         wanted = collecting.wanted(app, None, None)
         report = asyncio.run(collecting.collect(app, wanted, everything=True, backfill=None, progress=None))
     assert report.sources == []
+
+
+@pytest.mark.parametrize("port", ["99999", "0"])
+def test_port_that_is_none_is_named_and_costs_nobody_else_anything(bench, port):
+    with serve(
+        {"/f": Reply(rss("Otters")), "/go": Reply(status=302, headers={"Location": f"http://127.0.0.2:{port}/"})}
+    ) as server:
+        bad = [f"http://127.0.0.2:{port}/x", server.url("/go")]
+        settings(bench, *bad, server.url("/f"))
+        found = collect(bench)
+    assert found[server.url("/f")].entries_new == 1
+    assert all(f"port {port}" in found[url].error for url in bad)
+
+
+def test_backfill_asks_also_what_is_not_due(bench):
+    with serve({"/f": Reply(rss("Old", date="Wed, 08 Jul 2026 07:00:00 GMT"))}) as server:
+        settings(bench, server.url("/f"))
+        collect(bench)
+        assert bench.states()["Old"][0] == "held"
+        assert collect(bench)[server.url("/f")].status == "skipped"
+        assert collect(bench, backfill=dt.timedelta(days=90))[server.url("/f")].status != "skipped"
+    assert bench.states()["Old"][0] == "waiting"

@@ -164,6 +164,20 @@ def test_what_sources_show_now_is_dropped_and_what_comes_later_waits(bench):
     assert old["why"] == "before the first issue"
 
 
+def test_as_seen_again_leaves_what_came_since_alone(bench):
+    with httpd.serve({"/f": httpd.Reply(rss("old")), "/late": httpd.Reply(status=500)}) as server:
+        urls = f'"{server.url("/f")}", "{server.url("/late")}"'
+        bench.settings(rules=f"sources = [{urls}]", tail='[collect]\nallow_private = ["127.0.0.1"]\n')
+        with bench.app(WEDNESDAY) as app:
+            assert app.collect(as_seen=True).as_seen == 1
+        server.routes |= {"/f": httpd.Reply(rss("new", "old")), "/late": httpd.Reply(rss("late"))}
+        with bench.app(THURSDAY) as app:
+            assert app.collect(as_seen=True).as_seen == 1
+    assert {title: state for title, (state, _) in bench.states().items()} == {
+        "old": "dropped", "late": "dropped", "new": "waiting",
+    }  # fmt: skip
+
+
 def test_as_seen_spares_topics_and_newsletters_that_were_not_asked_for(bench):
     with httpd.serve({"/f": httpd.Reply(rss("one"))}) as server:
         source = f'sources = ["{server.url("/f")}"]\n'

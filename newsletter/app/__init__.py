@@ -108,7 +108,13 @@ class Newsletter:
 
         wanted = collecting.wanted(self, newsletter, topic)
         report = asyncio.run(
-            collecting.collect(self, wanted, everything=everything or as_seen, backfill=backfill, progress=progress)
+            collecting.collect(
+                self,
+                wanted,
+                everything=everything or as_seen or backfill is not None,
+                backfill=backfill,
+                progress=progress,
+            )
         )
         if not as_seen:
             return report

@@ -100,7 +100,8 @@ def _visitor(app: App) -> Iterator[looking.Visitor]:
 def mark_as_seen(app: App, newsletter: str | None, topic: str | None) -> int:
     """Drop what waits of the sources asked for, since readers know it. Returns how many.
 
-    An entry that also waits for a topic that was not asked for stays, and so does one that was imported by hand.
+    An entry that also waits for a topic that was not asked for stays, and so does one that was imported by hand. A
+    source that was marked before is left alone: what it shows since is news, and this may be run again for others.
     """
     chosen = collecting.wanted(app, newsletter, topic)
     asked = _asked(app, newsletter, topic)
@@ -109,8 +110,10 @@ def mark_as_seen(app: App, newsletter: str | None, topic: str | None) -> int:
     with app.store.write() as session:
         for slug, topics in asked.items():
             known = [each.slug for each in app.settings.newsletter_of(slug).topic]
+            before = claims.sources_of_dropped(session, slug, BEFORE)
+            fresh = set(chosen) - before
             waiting = claims.waiting(session, slug, known, now, {})
-            dropped = [entry for entry in waiting if entry.source in chosen and topics.issuperset(entry.topics)]
+            dropped = [entry for entry in waiting if entry.source in fresh and topics.issuperset(entry.topics)]
             rows = [(entry, types.EntryState.DROPPED, BEFORE, None) for entry in dropped]
             claims.claim(session, slug, rows, issue=None, now=now)
             done += len(dropped)

@@ -208,6 +208,9 @@ def _parsed(link: str, url: str, base: httpx2.URL | None = None) -> httpx2.URL:
         raise errors.FetchError(url, f"{what}; only http: and https: are fetched")
     if not host:
         raise errors.FetchError(url, "this web address names no host")
+    if parsed.port is not None and not 0 < parsed.port < 65_536:
+        what = "it sends on to" if base is not None else "this names"
+        raise errors.FetchError(url, f"{what} port {parsed.port}, and there is none; ports go from 1 to 65535")
     return parsed
 
 

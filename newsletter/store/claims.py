@@ -267,6 +267,21 @@ def _by_a_rule(row: tables.Claim) -> bool:
     return row.state == EntryState.DROPPED and row.issue_id is not None and not (row.why or "").startswith(CUT)
 
 
+def sources_of_dropped(session: Session, newsletter: str, why: str) -> set[str]:
+    """The addresses of sources of which an entry was dropped for that reason."""
+    return set(
+        session.exec(
+            select(tables.SourceState.url)
+            .join(tables.EntrySource, col(tables.EntrySource.source_id) == tables.SourceState.id)
+            .join(tables.Claim, col(tables.Claim.entry_id) == tables.EntrySource.entry_id)
+            .where(
+                tables.Claim.newsletter == newsletter, tables.Claim.state == EntryState.DROPPED, tables.Claim.why == why
+            )
+            .distinct()
+        )
+    )
+
+
 def listing(
     session: Session,
     *,
