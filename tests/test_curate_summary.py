@@ -283,3 +283,35 @@ def test_answer_is_refused_with_the_reason(answer, reason):
 def test_sentences_lose_nothing(text):
     tidy = sentences.tidy(text)
     assert "".join("".join(sentences.split(tidy)).split()) == "".join(tidy[: sentences.REACH].split())
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        (
+            "State-of-the-art methods achieve 95% accuracy. However, we find that their accuracy drops to 41% under shift. "
+            "We propose a benchmark, ShiftBench, to measure this.",
+            "95%",
+        ),
+        (
+            "It has been claimed that coffee improves recall by 30%. We test this claim with 900 volunteers. "
+            "We find no evidence for it.",
+            "30%",
+        ),
+        (
+            "GPT-4 was released by OpenAI in 2023. OpenAI reports that it scores 90% on the bar exam. "
+            "In our re-evaluation, we obtain only 69%.",
+            "90%",
+        ),
+    ],
+)
+def test_what_others_did_is_never_told_as_the_result(text, never):
+    assert never not in summary.summarise(summary.Article(text, ("Ann Lee", "Bo Moe"))).text
+
+
+@pytest.mark.parametrize("marks", ['""', "“”", "«»"])
+def test_words_in_quotation_marks_stay_their_speakers(marks):
+    said = f"{marks[0]}We found that our drug cures 80% of patients.{marks[1]}"
+    text = f"Smith wrote: {said} We could not replicate this. In our trial of 60 patients, 2 recovered."
+    found = summary.summarise(summary.Article(text, ("Ann Lee", "Bo Moe"))).text
+    assert "they found" not in found and "their drug" not in found

@@ -56,6 +56,8 @@ def summarise(article: Article) -> Summary:
         return Summary(text, AS_IT_CAME)
     if not sentences.is_english(text):
         return Summary(_fitted(found[: sentences.MOST], text), LEAD)
+    if _QUOTED_WE.search(text):
+        return Summary(lead(found), LEAD)
     first_person = voice.FIRST_PERSON.search(text) is not None
     paper = is_paper(article, text)
     if not paper and not (first_person and any(name.strip() for name in article.authors)):
@@ -183,6 +185,15 @@ _BACKGROUND = re.compile(
     r"often|usual(?:ly)?|"
     r"has long been|have long been|[Hh]owever|remains?|suggested that|challeng\w+)\b"
 )
+# What others did, or are said to have done, is never this article's own result.
+_OTHERS = re.compile(
+    r"\b[Ss]tate[- ]of[- ]the[- ]art (?:methods|models|systems|approaches) (?:achieve|reach|obtain|attain|get)\b"
+    r"|\bhas been (?:claimed|reported|suggested|argued)\b"
+    r"|\b[Ii]t (?:was|has been) (?:shown|demonstrated|claimed|proved|reported) (?:by|in \[)"
+    r"|^(?!We\b|I\b)(?:[A-Z][\w-]+ )+(?:reports?|claims?|says?|wrote) that\b"
+)
+# Words in quotation marks are somebody's own: where they speak as "we", nothing is put into the third person.
+_QUOTED_WE = re.compile(r"[“\"„«][^”\"“»]{0,400}\b(?:[Ww]e|[Oo]urs?|us|I|my)\b[^”\"»]{0,400}[”\"“»]")
 _ROLES = {
     "result": 2.0, "results": 2.0, "findings": 2.0, "main results": 2.0, "conclusion": 1.0, "conclusions": 1.0,
     "interpretation": 0.5,
@@ -217,7 +228,7 @@ def _labelled(found: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _contributes(text: str, role: str, at: int, subject: authors.Subject) -> float:
     """How well a sentence says what was done."""
-    score = -0.15 * at
+    score = -0.15 * at - (9 if _OTHERS.search(text) else 0)
     match = _CONTRIBUTION.search(text)
     if match:
         score += 5 if match["verb"] in _STRONG else 4 if match.start() < 4 else 3
@@ -272,6 +283,8 @@ def _tells(text: str, role: str, at: int, first: int, count: int) -> float:
         score -= 4
     if _BACKGROUND.search(text):
         score -= 1
+    if _OTHERS.search(text):
+        score -= 9
     if role in ("background", "introduction", "context"):
         score -= 3
     if at < first or text.startswith("To "):
