@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from newsletter import errors
 from newsletter.curate import duplicates, relevance
 
 WORDS = ("Policy optimisation for agents", "We train an Agent.", "Ada Lovelace", "cs.LG")
@@ -129,3 +130,9 @@ def test_merging_is_idempotent(rows):
 def test_same_title_is_symmetric(one, other):
     assert duplicates.same_title(one, other) == duplicates.same_title(other, one)
     assert duplicates.same_title(one, one)
+
+
+def test_rule_that_would_never_end_is_named(monkeypatch):
+    monkeypatch.setattr(relevance, "RULE_SECONDS", 0.05)
+    with pytest.raises(errors.ConfigError, match=r"\(a\+\)\+\$.* takes too long"):
+        relevance.belongs(["a" * 60 + "!"], [r"(a+)+$"], [])

@@ -34,6 +34,7 @@ ROOM_OF = {
     "feedparser": ["sources/feed", "app/benching"],
     "nh3": ["sources"],
     "nupunkt": ["curate/sentences"],
+    "regex": ["curate/relevance"],
     "rapidfuzz": ["curate/duplicates"],
     "openai": ["curate/llm"],
     "jinja2": ["render"],

@@ -12,7 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-FLAGS = re.IGNORECASE | re.MULTILINE
+import regex
+
+from newsletter import errors
+
+FLAGS = regex.IGNORECASE | regex.MULTILINE
+RULE_SECONDS = 0.5  # for one rule on one entry: a rule like (a+)+$ would never end
 LONGEST = 20_000  # characters of one entry that rules and scores look at
 
 # Okapi BM25 with the usual constants (Robertson and Zaragoza 2009, 3.2).
@@ -30,6 +35,17 @@ _STOP = frozenset(
 )
 
 
+def _search(rule: str, text: str) -> regex.Match[str] | None:
+    try:
+        return regex.search(rule, text, FLAGS, timeout=RULE_SECONDS)
+    except TimeoutError:
+        raise errors.ConfigError(
+            f"newsletter.toml: the rule {rule!r} takes too long on {text[:60]!r}; write it without repeats in repeats"
+        ) from None
+    except regex.error as error:
+        raise errors.ConfigError(f"newsletter.toml: the rule {rule!r} is no regular expression: {error}") from None
+
+
 def belongs(words: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> tuple[bool, str | None]:
     """Does an entry with these words (title, summary, authors, categories, source) belong? And why.
 
@@ -38,12 +54,12 @@ def belongs(words: Sequence[str], include: Sequence[str], exclude: Sequence[str]
     """
     text = "\n".join(word[:LONGEST] for word in words)
     for rule in exclude:
-        found = re.search(rule, text, FLAGS)
+        found = _search(rule, text)
         if found:
             return False, f"excluded: {found[0][:80]!r}"
     if not include:
         return True, None
-    matched = [found[0] for rule in include if (found := re.search(rule, text, FLAGS))]
+    matched = [found[0] for rule in include if (found := _search(rule, text))]
     if matched:
         return True, "matched: " + ", ".join(dict.fromkeys(word.lower()[:80] for word in matched))
     return False, "matched no include rule"
