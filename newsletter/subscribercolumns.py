@@ -222,7 +222,7 @@ def suppressed_of(text: str) -> tuple[tuple[str, str], ...]:
     for part in text.split(" | "):
         scoped = _SCOPED.fullmatch(part.strip())
         newsletter, reason = (scoped[1], scoped[2]) if scoped else (EVERYWHERE, part.strip())
-        found.append(("" if newsletter == EVERYWHERE else newsletter, reason))
+        found.append(("" if newsletter == EVERYWHERE else newsletter, re.sub(r"\\([\\|])", r"\1", reason)))
     return tuple(found)
 
 
@@ -230,7 +230,7 @@ def suppressed_text(suppressions: Sequence[tuple[str, str]]) -> str:
     """The cell that `suppressed_of` reads: "complaint", or "weekly: asked by phone"."""
     parts = []
     for newsletter, reason in suppressions:
-        plain = reason.replace(" | ", " / ").strip() or "suppressed"
+        plain = re.sub(r"([\\|])", r"\\\1", reason.strip()) or "suppressed"  # a bar parts one from the next
         clear = not newsletter and not _SCOPED.fullmatch(plain) and key(plain) not in _TRUE | _NOTHING
         parts.append(plain if clear else f"{newsletter or EVERYWHERE}: {plain}")
     return " | ".join(parts)

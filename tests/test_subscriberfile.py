@@ -237,9 +237,11 @@ ROW = st.builds(
 )
 
 
-@pytest.mark.parametrize("reason", ["f", "no", "0", "yes", "null", "*: f", "weekly: no"])
+@pytest.mark.parametrize(
+    "reason", ["f", "no", "0", "yes", "null", "*: f", "weekly: no", "a |", "| a", "a | b", "a \\", "\\|"]
+)
 def test_reason_that_looks_like_a_yes_or_no_is_kept(reason):
-    kept = (("", reason),)
+    kept = (("", reason), ("weekly", reason))
     assert subscribercolumns.suppressed_of(subscribercolumns.suppressed_text(kept)) == kept
 
 
