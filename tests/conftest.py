@@ -7,10 +7,14 @@ import os
 import smtpd as smtp_server
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from newsletter import app as wiring
 from newsletter import workspace
+
+hypothesis.settings.register_profile("ci", derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 WEDNESDAY = dt.datetime(2026, 9, 9, 8, 0, tzinfo=dt.UTC)
 THURSDAY = dt.datetime(2026, 9, 10, 11, 0, tzinfo=dt.UTC)  # 12:00 in London: the draft of weekly/2026-09-11 is due

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -93,11 +94,26 @@ def _engine(url: str) -> sa.Engine:
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # transactions are begun below, not by the driver
+    _use_wal(connection)
     for pragma in (
-        "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_SECONDS * 1000}",
+        "synchronous=FULL", "foreign_keys=ON", f"busy_timeout={BUSY_SECONDS * 1000}",
         "cache_size=-16384", "temp_store=MEMORY",
     ):  # fmt: skip
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to WAL, once a database; two that do it at once are told "locked" without the usual wait for the lock."""
+    end = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
