@@ -52,7 +52,7 @@ Tell = Callable[[str, str], None]
 @click.option("--serve", is_flag=True, help="Then show the mail in a browser, until Ctrl-C.")
 @click.option("--port", default=8025, show_default=True, type=click.IntRange(0, 65535), help="Where --serve shows it.")
 @output.json_option
-@output.example("newsletter demo", "newsletter demo --dir /tmp/demo --subscribers 500", "newsletter demo --serve")
+@output.example("newsletter demo", "newsletter demo --dir try --subscribers 500", "newsletter demo --serve")
 def demo(*, folder: Path, count: int, serve: bool, port: int, as_json: bool) -> int:
     """The whole job, offline, on a sample workspace, in a few seconds.
 

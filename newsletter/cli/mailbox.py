@@ -29,7 +29,7 @@ FOLDER = "subscribers/mailbox"  # messages name people: it lies where git never 
 @click.option("--no-open", is_flag=True, help="Open no browser.")
 @click.pass_context
 @output.example(
-    "newsletter mailbox", "newsletter mailbox --port 2525 --dir /tmp/mail", "newsletter -C demo mailbox --no-open"
+    "newsletter mailbox", "newsletter mailbox --port 2525 --dir mail", "newsletter -C demo mailbox --no-open"
 )
 def mailbox(ctx: click.Context, *, port: int, web_port: int, host: str, folder: Path | None, no_open: bool) -> None:
     """Take every mail that is sent here, deliver none, and show them on a page.
