@@ -9,7 +9,7 @@ import itertools
 
 import pytest
 import sqlmodel
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import event
 
@@ -294,6 +294,12 @@ ROW = st.builds(
     left=st.lists(st.sampled_from(PLACES).map("/".join), max_size=1).map(tuple),
     suppressed=st.sampled_from([(), (), (), (("", "asked"),), (("weekly", "asked"),)]),
 )
+
+
+def row_of(**known):
+    return subscriberfile.Row(line=1, address=addresses.parse("c@example.org"), **known)
+
+
 IMPORT = st.tuples(
     st.lists(ROW, max_size=4),
     st.lists(st.sampled_from(PLACES), max_size=2, unique=True),
@@ -380,6 +386,10 @@ def without_id(person):
 
 @settings(max_examples=40, deadline=None)
 @given(IMPORT)
+@example(([row_of(left=("weekly/rl-agents",), suppressed=(("weekly", "asked"),)), row_of()], [], None))
+@example(
+    ([row_of(left=("monthly/city",), suppressed=(("weekly", "asked"),)), row_of(topics=("monthly/city",))], [], None)
+)
 def test_the_same_import_again_adds_and_brings_back_nobody(step):
     with database() as session:
         take(session, step)

@@ -159,7 +159,7 @@ def revision(store: Store) -> str | None:
 
 
 def upgrade(store: Store) -> str:
-    """Bring the schema to `HEAD`, each migration in a transaction of its own; returns the revision.
+    """Bring the schema to `HEAD` in one transaction: all of it or nothing; returns the revision.
 
     Raises `errors.StoreError` when the database is newer than this program.
     """

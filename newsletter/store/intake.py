@@ -159,7 +159,7 @@ def decide(
     wanted = [place for place in places if place not in refused and place not in left]
     blocked = "" in before or (bool(refused) and not wanted)
     if person.state is None:
-        if blocked or (told and row.state is None):  # nobody's row: a stranger's suppression moves along
+        if blocked or (told and row.state is None and not left):  # nobody's row: a suppression moves along
             return "suppressed"
         person.becomes(_asked(row, state))
         _settle(person, row, wanted, left)
@@ -213,8 +213,10 @@ def _take_yes(
 
 
 def _leave(person: Person, places: Sequence[Place]) -> bool:
+    """End topics; whose last present one ends is unsubscribed, who had none waits as before."""
+    had_some = any(person.topics.values())
     changed = person.end(places)
-    if changed and person.state not in NOES and not any(person.topics.values()):
+    if had_some and person.state not in NOES and not any(person.topics.values()):
         person.becomes(UNSUBSCRIBED)
     return changed
 

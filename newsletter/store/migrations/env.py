@@ -1,4 +1,7 @@
-"""Alembic's way in: always on the connection that `newsletter.store.upgrade` gives."""
+"""Alembic's way in: on the connection that `newsletter.store.upgrade` gives, all migrations in one transaction.
+
+So no other process ever sees a schema half-way, and a migration that fails leaves the old schema whole.
+"""
 
 from alembic import context
 
@@ -9,7 +12,6 @@ context.configure(
     connection=connection,
     target_metadata=tables.metadata,
     render_as_batch=True,
-    transaction_per_migration=True,
     compare_type=True,
 )
 with context.begin_transaction():
