@@ -2,14 +2,38 @@
 
 Every entry has a ladder of keys, the surest first:
 
-    arxiv:2609.01234 > doi:10.5555/lake.77 > url:blog.test/bridge > guid:<source> <guid> > text:<hash of title and text>
+    arxiv:2609.01234 > doi:10.5555/lake.77 > url:blog.test/bridge > guid:<source> <guid> > text:<hash of its words>
+
+Two items of one document ("another date": both have one, and they differ):
+
+    alike in                                             but for           are
+    the work, and both call themselves by it             anything          one
+    the work and the title                               anything          one
+    the address and the title                            guid or text      one
+    the address and the title                            guid and text     one, if both are of one date
+    the address and the title                            another date      two
+    the address                                          title             two
+    the guid and the title, and no address               text              one
+    the guid                                             address, title    two
+    anything else                                        another work      two
+    title and text, and neither guid nor address         no other date     one
+
+Without a title, the text stands in for it. Two items that share a key fall to the next key down, both; a work is kept
+by who calls itself by it. An item and an entry that is known:
+
+    alike in             but for                                           are
+    the guid             address, title and date                           two
+    the guid             address and the work's name                       two
+    the guid             less than that                                    one
+    the work             anything                                          one
+    the address          guid, title and date, of the first source         two
+    the address          less than that, or from another source            one
+    title and text       another date, of the first source                 two
+    title and text       less than that                                    one
+    address or words     another arXiv id, another DOI                     two
 
 - The source's own guid is looked up first; it stops counting where several items of the document, or several known
-  entries, share it.
-- Items of one document that share a key fall to the next key down. Items alike in all that names or says something
-  are one item; so are those that share an arXiv id or a DOI and call themselves by it, or have the same title.
-- The same address under a new guid, a new title and a new date is a new entry; so is the same guid with a new address,
-  a new title and a new date. Where a date is missing, it is the same entry.
+  entries, share it. A key that several items share finds only an entry that looks the same as before.
 - Only the source that showed an entry first edits it; others fill in what it lacks.
 - Age: on a source's first fetch what is over 30 days old is held, later what is over 60 days old and yet new. What has
   no date is never held.
@@ -22,130 +46,40 @@ import dataclasses
 import datetime as dt
 import functools
 import hashlib
-import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
-from newsletter import dates, intents, types
+from newsletter import dates, intents, types, works
 
 FIRST_FETCH = dt.timedelta(days=30)
 LATER = dt.timedelta(days=60)
 _WORKS = ("arxiv:", "doi:")  # keys that name a work wherever it is shown
+_RUNGS = ("arxiv", "doi", "url", "guid", "text")
 _LONGEST_KEY = 500  # a database indexes it; a longer one is hashed
-
-_TRACKING = re.compile(
-    r"(?:utm|mtm|matomo|pk|piwik|hsa|vero|oly)_\w+|_?(?:fbclid|gclid|dclid|gclsrc|gbraid|wbraid|msclkid|yclid|twclid|igshid|ttclid)"
-    r"|mc_[ce]id|mkt_tok|_hsenc|_hsmi|__hs\w+|ml_subscriber(?:_hash)?|ss_email_id|wickedid|srsltid|s_cid|cmpid|ncid|xtor"
-    r"|rss_id|at_(?:medium|campaign|custom\d)",
-    re.IGNORECASE,
-)
-# Parameters that only say where a click came from, when they have this value.
-_FROM_A_FEED = {"rss": "1", "src": "rss", "source": "rss", "from": "rss", "ref": "rss", "partner": "rss"}
-_INDEX = re.compile(r"/index\.(?:html?|php)$", re.IGNORECASE)
-
-# arXiv's identifiers: since April 2007 and before (info.arxiv.org/help/arxiv_identifier.html).
-_ARXIV_ID = r"(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?"
-_ARXIV_URL = re.compile(rf"/(?:abs|pdf|html|format|ps)/{_ARXIV_ID}(?:\.pdf)?/?$")
-_ARXIV_GUID = re.compile(rf"(?:oai:arXiv\.org:|arxiv:|https?://(?:\w+\.)?arxiv\.org/abs/){_ARXIV_ID}$", re.IGNORECASE)
-_ARXIV_DOI = re.compile(rf"10\.48550/arxiv\.{_ARXIV_ID}$", re.IGNORECASE)
-# A DOI's shape by Crossref's advice (crossref.org/blog/dois-and-matching-regular-expressions).
-_DOI = r"(10\.\d{4,9}/[^\s?#&\"<>]+)"
-_DOI_GUID = re.compile(rf"(?:doi:\s?|info:doi/|https?://(?:dx\.)?doi\.org/)?{_DOI}$", re.IGNORECASE)
-_DOI_PATH = re.compile(rf"/doi/(?:abs/|full/|pdf/|epdf/|epub/|pdfdirect/|book/)?{_DOI}", re.IGNORECASE)
-
-
-# -- addresses -----------------------------------------------------------------------------------------------------
-
-
-def clean_url(url: str) -> str:
-    """An address without tracking parameters; the rest stays as it was."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    if not parts.query:
-        return url
-    kept = [pair for pair in parts.query.split("&") if not _tracks(pair)]
-    return urlunsplit(parts._replace(query="&".join(kept)))
-
-
-def _tracks(pair: str) -> bool:
-    name, _, value = pair.partition("=")
-    return bool(_TRACKING.fullmatch(unquote(name))) or _FROM_A_FEED.get(name.lower()) == value.lower()
-
-
-@functools.lru_cache(4096)
-def canonical_url(url: str) -> str:
-    """What two spellings of an address have in common, to compare, not to open.
-
-    Without scheme, user, default port, fragment, tracking parameters and a slash at the end; the host in lower case and
-    without "www.", the query sorted, escapes in one form (RFC 3986, 6.2).
-    """
-    try:
-        parts = urlsplit(clean_url(url.strip()))
-        host, port = (parts.hostname or "").rstrip("."), parts.port
-    except ValueError:
-        return url.strip()
-    if not host:
-        return url.strip()
-    path = quote(unquote(parts.path, errors="surrogateescape"), safe="/:@!$&'()*+,;=~-._", errors="surrogateescape")
-    query = urlencode(
-        sorted(parse_qsl(parts.query, keep_blank_values=True, errors="surrogateescape")), errors="surrogateescape"
-    )
-    # A page behind "#!" or "#/" is another page to a browser program, the same to everybody else.
-    fragment = f"#{parts.fragment}" if parts.fragment.startswith(("!", "/")) else ""
-    where = host.removeprefix("www.") + (f":{port}" if port not in (None, 80, 443) else "")
-    return where + _INDEX.sub("/", path).rstrip("/") + (f"?{query}" if query else "") + fragment
 
 
 # -- keys ----------------------------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(4096)  # asked for when looking up, and again when deciding
 def keys(entry: types.FoundEntry, source_url: str) -> tuple[str, ...]:
     """The ladder of an entry of that source, the surest key first; never empty, none over 500 characters."""
+    entry = works.named(entry)
     ladder = []
-    arxiv = _arxiv_id(entry)
-    doi = _doi(entry)
-    if arxiv:
-        ladder.append(f"arxiv:{arxiv}")
-    if doi and not arxiv:
-        ladder.append(f"doi:{doi}")
+    if entry.arxiv:
+        ladder.append(f"arxiv:{entry.arxiv}")
+    if entry.doi:
+        ladder.append(f"doi:{entry.doi}")
     if entry.url:
-        ladder.append(f"url:{canonical_url(entry.url)}")
+        ladder.append(f"url:{works.canonical_url(entry.url)}")
     if entry.guid:
-        ladder.append(f"guid:{canonical_url(source_url)} {entry.guid}")
+        ladder.append(f"guid:{works.canonical_url(source_url)} {entry.guid}")
     words = [_folded(entry.title), _folded(entry.summary)]
     ladder.append(f"text:{_hash(*words)}")
-    if entry.published:
-        # The last rung: a status page has the same words on many days.
-        ladder.append(f"text:{_hash(*words, entry.published.isoformat())}")
+    # The last rungs: a status page has the same words on many days, and some documents share whatever they can.
+    words.append(entry.published.isoformat() if entry.published else "")
+    every = [name or "" for name in (entry.url, entry.guid, entry.arxiv, entry.doi)]
+    ladder += [f"text:{_hash(*words)}", f"text:{_hash(*words, *every)}"]
     return tuple(_short(key) for key in ladder)
-
-
-def _arxiv_id(entry: types.FoundEntry) -> str | None:
-    """The id without its version."""
-    parts = urlsplit(entry.url or "")
-    host = parts.hostname or ""
-    for match in (
-        _ARXIV_URL.search(parts.path) if re.fullmatch(r"(?:[\w-]+\.)?arxiv\.org", host) else None,
-        _ARXIV_DOI.search(parts.path) if host.endswith("doi.org") else None,
-        _ARXIV_GUID.match(entry.guid or ""),
-        _ARXIV_DOI.search(entry.guid or ""),
-    ):
-        if match:
-            return match[1]
-    return None
-
-
-def _doi(entry: types.FoundEntry) -> str | None:
-    parts = urlsplit(entry.url or "")
-    path = unquote(parts.path)
-    at_doi = re.fullmatch(r"(?:dx\.|www\.)?doi\.org", parts.hostname or "")
-    match = re.match(rf"/{_DOI}", path) if at_doi else _DOI_PATH.search(path)
-    match = match or _DOI_GUID.match(unquote(entry.guid or ""))
-    return match[1].rstrip("./").lower() if match else None
 
 
 def _folded(text: str | None) -> str:
@@ -180,7 +114,7 @@ def decide(
     `known` must be what the store holds for `guids_and_keys(found, source_url)`. `backfill` lets entries of that span
     pass the age rules; `ages=False` (an explicit import) knows none.
     """
-    items = _merged([_tidy(entry) for entry in found], source_url)
+    items = _gathered(tuple(found), source_url)
     shared = _shared(items)
     matches = _matches(items, known, shared)
     surest: dict[int, int] = {}
@@ -189,13 +123,14 @@ def decide(
     age = _Age(now, backfill, on=ages)
     decided: list[intents.Intent] = []
     taken: set[str] = set(known.keys)
-    for i, (entry, ladder) in enumerate(items):
+    for i, item in enumerate(items):
+        entry = _with_own_works(item, shared)
         if i in matches:
             old = matches[i]
             if surest[old.id] == i:
                 held = age.held(entry, FIRST_FETCH)
-                decided.append(intents.Same(old.id, entry, _edit(old, entry), held, age.excused(entry)))
-        elif key := _name(ladder, shared, taken):
+                decided.append(intents.Same(old.id, entry, _edit(old, entry, known), held, age.excused(entry)))
+        elif key := _name(item.ladder, shared, taken):
             held = age.held(entry, FIRST_FETCH if first_fetch else LATER)
             decided.append(intents.New(entry, key, held))
             taken.add(key)
@@ -204,51 +139,128 @@ def decide(
 
 def guids_and_keys(found: Sequence[types.FoundEntry], source_url: str) -> tuple[list[str], list[str]]:
     """What to look up in the store before deciding."""
-    entries = [_tidy(entry) for entry in found]
-    guids = dict.fromkeys(entry.guid for entry in entries if entry.guid)
-    return list(guids), list(dict.fromkeys(key for entry in entries for key in keys(entry, source_url)))
+    items = _gathered(tuple(found), source_url)
+    guids = dict.fromkeys(guid for item in items for guid in item.guids)
+    return list(guids), list(dict.fromkeys(key for item in items for key in item.ladder))
 
 
 def _tidy(entry: types.FoundEntry) -> types.FoundEntry:
-    return dataclasses.replace(entry, url=clean_url(entry.url)) if entry.url else entry
+    return works.named(dataclasses.replace(entry, url=works.clean_url(entry.url)) if entry.url else entry)
 
 
-_Item = tuple[types.FoundEntry, tuple[str, ...]]
+# -- one document ----------------------------------------------------------------------------------------------------
 
 
-def _merged(entries: Sequence[types.FoundEntry], source_url: str) -> list[_Item]:
-    """Each item with its ladder, once: what is alike in all that names or says something is one item."""
-    alike: dict[tuple[object, ...], types.FoundEntry] = {}
-    for entry in entries:
-        alike.setdefault((entry.guid, entry.url, entry.title, entry.summary, entry.published), entry)
-    return [(entry, keys(entry, source_url)) for entry in alike.values()]
+@dataclasses.dataclass(frozen=True)
+class _Item:
+    """A thing of the document, in however many items it stands: all the names that they give it."""
+
+    entry: types.FoundEntry
+    guids: tuple[str, ...]
+    ladder: tuple[str, ...]
+
+
+@functools.lru_cache(1)  # asked for when looking up, and again when deciding
+def _gathered(found: tuple[types.FoundEntry, ...], source_url: str) -> Sequence[_Item]:
+    """The things that a document shows, in its order; their items' order within it plays no part.
+
+    What is surest goes first: who calls itself by a work's name, an instant, a day, no date at all. Each finds its
+    group by a slot of its own precision, and leaves slots for those that are less precise.
+    """
+    entries = [_tidy(entry) for entry in found]
+    groups: list[list[int]] = []
+    wholes: list[types.FoundEntry] = []
+    homes: dict[tuple[str, ...], int] = {}
+    for i in sorted(range(len(entries)), key=lambda i: _weight(entries[i]), reverse=True):
+        entry = entries[i]
+        looks, leaves = _slots(entry)
+        near = (homes[slot] for slot in looks if slot in homes)
+        home = next((home for home in near if not _named_otherwise(entry, wholes[home])), len(groups))
+        if home == len(groups):
+            groups.append([])
+            wholes.append(entry)
+        groups[home].append(i)
+        wholes[home] = _filled(wholes[home], entry)
+        for slot in leaves:
+            homes.setdefault(slot, home)
+    owners = {work: homes[(work,)] for entry in entries for work in _own_works(entry)}
+    items = []
+    for home in sorted(range(len(groups)), key=lambda home: min(groups[home])):
+        group = [wholes[home], *(entries[i] for i in groups[home])]
+        ladder = dict.fromkeys(key for each in group for key in keys(each, source_url))
+        own = [key for key in ladder if owners.get(key, home) == home]  # a work is kept by who calls itself by it
+        guids = dict.fromkeys(each.guid for each in group if each.guid)
+        items.append(_Item(wholes[home], tuple(guids), tuple(sorted(own, key=_rung))))
+    return items
+
+
+def _rung(key: str) -> int:
+    return _RUNGS.index(key.partition(":")[0])
+
+
+def _weight(entry: types.FoundEntry) -> tuple[object, ...]:
+    precision = 0 if entry.published is None else 1 if entry.published_is_date else 2
+    date = entry.published or dt.datetime.min.replace(tzinfo=dt.UTC)
+    own = bool(_own_works(entry))
+    texts = (entry.summary, entry.title or "", entry.guid or "", entry.url or "", entry.arxiv or "", entry.doi or "")
+    return bool(entry.arxiv and (own or entry.doi)), own, precision, date, len(entry.summary), *texts
+
+
+def _slots(entry: types.FoundEntry) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Where an entry looks for its group, and where others may find it."""
+    said = _folded(entry.title) or _hash(_folded(entry.summary))
+    names: list[tuple[str, ...]] = [(work,) for work in _own_works(entry)] + [(work, said) for work in _works(entry)]
+    left = [*names, (f"doi:{entry.doi}",), (f"doi:{entry.doi}", said)] if entry.doi and entry.arxiv else [*names]
+    name = f"url:{works.canonical_url(entry.url)}" if entry.url else f"guid:{entry.guid}" if entry.guid else "text:"
+    slot = (name, said, "" if entry.url or entry.guid else _folded(entry.summary))
+    # Without dates, another guid with another text is another thing; who lacks either cannot tell.
+    exact = [(*slot, "guid", entry.guid or ""), (*slot, "text", _folded(entry.summary))]
+    vague = (*slot, "vague")
+    left += [*exact, slot] if entry.guid and entry.summary else [*exact, slot, vague]
+    if entry.published is None:
+        looks = [*exact, vague] if entry.guid and entry.summary else [slot]
+        return [*names, *looks], left
+    day = (*slot, entry.published.date().isoformat())
+    instant = (*slot, entry.published.isoformat())
+    if entry.published_is_date:
+        return [*names, day], [day, *left]
+    return [*names, instant], [instant, day, *left]
+
+
+def _works(entry: types.FoundEntry) -> list[str]:
+    """The surest name of the work that an entry shows: an arXiv paper may share its DOI with another by mistake."""
+    return [f"arxiv:{entry.arxiv}"] if entry.arxiv else [f"doi:{entry.doi}"] if entry.doi else []
+
+
+def _own_works(entry: types.FoundEntry) -> list[str]:
+    """... if it calls itself by it, and does not just link there."""
+    linked = works.arxiv_of_url(entry.url) if entry.arxiv else works.doi_of_url(entry.url)
+    return (
+        _works(entry) if not linked or _works(works.named(types.FoundEntry(guid=entry.guid))) == _works(entry) else []
+    )
 
 
 def _shared(items: Sequence[_Item]) -> set[str]:
-    """The keys that several items of the document have, and that are therefore nobody's."""
-    sharing: dict[str, list[types.FoundEntry]] = collections.defaultdict(list)
-    for entry, ladder in items:
-        for key in ladder:
-            sharing[key].append(entry)
-    return {key for key, group in sharing.items() if len(group) > 1 and not _are_one(key, group)}
+    """The keys that several items have, and that are therefore nobody's."""
+    counts = collections.Counter(key for item in items for key in item.ladder)
+    return {key for key, count in counts.items() if count > 1}
+
+
+def _with_own_works(item: _Item, shared: AbstractSet[str]) -> types.FoundEntry:
+    """The entry without the name of a work that another item keeps, or that is nobody's."""
+    own = set(item.ladder) - shared
+    arxiv, doi = item.entry.arxiv, item.entry.doi
+    kept = arxiv if f"arxiv:{arxiv}" in own else None, doi if f"doi:{doi}" in own else None
+    return item.entry if kept == (arxiv, doi) else dataclasses.replace(item.entry, arxiv=kept[0], doi=kept[1])
 
 
 def _name(ladder: Sequence[str], shared: AbstractSet[str], taken: AbstractSet[str]) -> str | None:
     """The key of a new entry; None when nothing tells it from one that has a name already."""
     own = [key for key in ladder if key not in shared] or ladder[-1:]
-    if own[0].startswith(_WORKS) and own[0] in taken:
-        return None
     return next((key for key in own if key not in taken), None)
 
 
-def _are_one(key: str, group: Sequence[types.FoundEntry]) -> bool:
-    """An arXiv id or a DOI names one work: all of the group call themselves by it, or have one title."""
-    if not key.startswith(_WORKS):
-        return False
-    by_guid = (types.FoundEntry(guid=entry.guid) for entry in group)
-    return len({_folded(entry.title) for entry in group}) == 1 or all(
-        key in (f"arxiv:{_arxiv_id(entry)}", f"doi:{_doi(entry)}") for entry in by_guid
-    )
+# -- what is known ---------------------------------------------------------------------------------------------------
 
 
 def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[str]) -> dict[int, intents.KnownEntry]:
@@ -260,26 +272,30 @@ def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[s
     """
     found: dict[int, intents.KnownEntry] = {}
     claimed: set[int] = set()
-    guids = collections.Counter(entry.guid for entry, _ in items)
+    guids = collections.Counter(guid for item in items for guid in item.guids)
 
-    def own_guid(entry: types.FoundEntry, _: str, old: intents.KnownEntry) -> bool:
-        return guids[entry.guid] == 1 and not (_moved(entry, old.entry) and _retold(entry, old))
+    def own_guid(entry: types.FoundEntry, guid: str, old: intents.KnownEntry) -> bool:
+        another = _moved(entry, old.entry) and (_retold(entry, old) or _named_otherwise(entry, old.entry))
+        return guids[guid] == 1 and old.id not in claimed and not another
 
-    def work(_: types.FoundEntry, key: str, __: intents.KnownEntry) -> bool:
-        return key.startswith(_WORKS) and key not in shared
+    def work(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
+        two_papers = entry.arxiv and old.entry.arxiv and entry.arxiv != old.entry.arxiv
+        return key.startswith(_WORKS) and key not in shared and not two_papers
 
     def own_key(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
         return key not in shared and old.id not in claimed and not _is_another(key, entry, old)
 
     def shared_key(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
-        return key in shared and old.id not in claimed and not (_retitled(entry, old) or _redated(entry, old))
+        if key not in shared or old.id in claimed or _named_otherwise(entry, old.entry):
+            return False
+        return not (_retitled(entry, old) or _redated(entry, old))
 
     for sign in (own_guid, work, own_key, shared_key):
-        for i, (entry, ladder) in enumerate(items):
-            olds = known.guids if sign is own_guid else known.keys
-            names = [entry.guid or ""] if sign is own_guid else ladder[::-1] if sign is shared_key else ladder
+        olds = known.guids if sign is own_guid else known.keys
+        for i, item in enumerate(items):
+            names = item.guids if sign is own_guid else item.ladder[::-1] if sign is shared_key else item.ladder
             if i not in found:
-                old = next((olds[key] for key in names if key in olds and sign(entry, key, olds[key])), None)
+                old = next((olds[key] for key in names if key in olds and sign(item.entry, key, olds[key])), None)
                 if old:
                     found[i] = old
                     claimed.add(old.id)
@@ -292,12 +308,22 @@ def _is_another(key: str, entry: types.FoundEntry, old: intents.KnownEntry) -> b
     Only the source that showed it first can say so: what another source calls it, and when, says nothing.
     """
     if key.startswith("url:"):
-        return not (entry.guid and entry.guid == old.guid) and _retold(entry, old)
-    return key.startswith("text:") and old.own and _redated(entry, old)
+        same_guid = bool(entry.guid) and entry.guid == old.guid
+        return not same_guid and (_named_otherwise(entry, old.entry) or _retold(entry, old))
+    if key.startswith("text:"):
+        return _named_otherwise(entry, old.entry) or (old.own and _redated(entry, old))
+    return key.startswith(_WORKS)  # what shares a work's name and was not found by it has a surer one
+
+
+def _named_otherwise(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
+    """Do they name two works? A DOI says nothing between two arXiv ids."""
+    if entry.arxiv and old.arxiv:
+        return entry.arxiv != old.arxiv
+    return bool(entry.doi and old.doi) and entry.doi != old.doi
 
 
 def _moved(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
-    return bool(entry.url and old.url) and canonical_url(entry.url or "") != canonical_url(old.url or "")
+    return bool(entry.url and old.url) and works.canonical_url(entry.url or "") != works.canonical_url(old.url or "")
 
 
 def _retitled(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
@@ -305,8 +331,11 @@ def _retitled(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
 
 
 def _redated(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
-    """A missing date is no new one."""
-    return None not in (entry.published, old.entry.published) and entry.published != old.entry.published
+    """A missing date is no new one, nor is the time of a day that was known."""
+    one, other = entry.published, old.entry.published
+    if one is None or other is None or one == other:
+        return False
+    return not ((entry.published_is_date or old.entry.published_is_date) and one.date() == other.date())
 
 
 def _retold(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
@@ -314,22 +343,33 @@ def _retold(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
     return old.own and _retitled(entry, old) and _redated(entry, old)
 
 
-def _edit(known: intents.KnownEntry, entry: types.FoundEntry) -> types.FoundEntry | None:
+def _edit(old: intents.KnownEntry, entry: types.FoundEntry, known: intents.Known) -> types.FoundEntry | None:
     """What the row shall say from now on; None when that is what it says. Nothing is ever blanked."""
-    old = known.entry
-    first, second = (entry, old) if known.own else (old, entry)
+    row = old.entry
+    new = _filled(entry, row) if old.own else _filled(row, entry)
+    # What names a work stays, for others know it by that; and it names one entry.
+    arxiv = row.arxiv or (new.arxiv if known.keys.get(f"arxiv:{new.arxiv}", old).id == old.id else None)
+    doi = row.doi or (new.doi if known.keys.get(f"doi:{new.doi}", old).id == old.id else None)
+    new = dataclasses.replace(new, guid=row.guid, arxiv=arxiv, doi=doi)
+    return None if new == row else new
+
+
+def _filled(first: types.FoundEntry, second: types.FoundEntry) -> types.FoundEntry:
+    """The first entry, with what it lacks from the second."""
     dated = first if first.published else second
-    new = dataclasses.replace(
-        old,
+    return types.FoundEntry(
+        summary=first.summary or second.summary,
         title=first.title or second.title,
         url=first.url or second.url,
-        summary=first.summary or second.summary,
         authors=first.authors or second.authors,
-        categories=first.categories or second.categories,
         published=dated.published,
         published_is_date=dated.published_is_date,
+        guid=first.guid or second.guid,
+        categories=first.categories or second.categories,
+        arxiv=first.arxiv or second.arxiv,
+        doi=first.doi or second.doi,
+        journal=first.journal or second.journal,
     )
-    return None if new == old else new
 
 
 @dataclasses.dataclass(frozen=True)

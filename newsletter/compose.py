@@ -57,14 +57,16 @@ def select(
 ) -> Selection:
     """Of what waits, the first in order that fit: `max_entries` in all, `per_source` of a source's address.
 
-    The rest is held. `already`: what the issue has.
+    The rest is held. `already`: what the issue has. What an editor wants is taken beyond that.
     """
     taken: list[types.Claimed] = []
     held: list[tuple[types.Claimed, str]] = []
     counts = Counter(entry.source for entry in already)
     for entry in ordered(waiting, cutoff, order):
         limit = per_source.get(entry.source or "")
-        if limit is not None and counts[entry.source] >= limit:
+        if entry.wanted:
+            taken.append(entry)
+        elif limit is not None and counts[entry.source] >= limit:
             held.append((entry, f"more than {limit} of {entry.source_name or entry.source} in one issue"))
         elif len(already) + len(taken) >= max_entries:
             held.append((entry, f"more than {max_entries} entries in one issue"))
@@ -209,8 +211,9 @@ def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> 
     if entry.published:
         day = dates.local_day(entry.published, newsletter.timezone, is_date=entry.published_is_date)
         parts.append(dates.written(day, newsletter.language))
-    if entry.source_name:
-        parts.append(entry.source_name)
+    told_by = dict.fromkeys(name for name in (entry.source_name, *entry.also) if name)
+    if told_by:
+        parts.append(", ".join(told_by))
     line = escape_markdown(" · ".join(parts)) if parts else ""
     return issuefile.new_block(entry.ref, entry.title, entry.url, line, escape_markdown(summary))
 
@@ -249,6 +252,9 @@ def issue_of(
         )
     if not period.startswith(parsed.date):
         problems.append((1, f"front matter: date is {parsed.date}, but the file's name says {period}"))
+    for slug, _ in parsed.subjects:
+        if slug not in known:
+            problems.append((1, f"front matter: subjects: there is no topic {slug!r}; there is {', '.join(known)}"))
     sections = []
     for section in parsed.sections:
         if section.slug not in known:
@@ -288,6 +294,13 @@ def issue_of(
         reply_to=newsletter.reply_to,
         bounce_domain=newsletter.bounce_domain,
         timezone=newsletter.timezone,
+        direction=newsletter.direction,
+        accent=newsletter.accent,
+        dark_accent=newsletter.dark_accent,
+        logo=newsletter.logo,
+        logo_alt=newsletter.logo_alt,
+        footer=newsletter.footer,
+        subjects=parsed.subjects,
     )
 
 

@@ -13,11 +13,9 @@ import dataclasses
 import datetime as dt
 import difflib
 import ipaddress
-import json
 import os
 import re
 import tomllib
-import typing
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,19 +24,16 @@ import pydantic
 import pydantic_settings
 from pydantic import BeforeValidator, Field, SecretStr
 
-from newsletter import configlines, errors
+from newsletter import configlines, configvariables, errors
 from newsletter import configvalues as values
 
 FILE = "newsletter.toml"
-PREFIX = "NEWSLETTER_"
-# Read by the command line itself, not settings.
-OTHER_VARIABLES = frozenset({"NEWSLETTER_WORKSPACE", "NEWSLETTER_SECRETS_DIR"})
 parse_duration, parse_rate = values.parse_duration, values.parse_rate
 SLUG = r"^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$"
 
 
 class _Table(pydantic.BaseModel):
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, populate_by_name=True, allow_inf_nan=False)
 
 
 class Site(_Table):
@@ -98,11 +93,25 @@ class Summary(_Table):
     """[summary]: how entries become two sentences."""
 
     engine: Literal["extract", "openai"] = "extract"
-    base_url: str = ""
-    model: str = ""
+    base_url: values.Line = Field(default="", validate_default=True)
+    model: values.Line = Field(default="", validate_default=True)
     api_key: SecretStr = SecretStr("")
     timeout: values.Span = dt.timedelta(seconds=20)
     max_calls: int = Field(default=100, ge=0, le=10_000)
+
+    @pydantic.field_validator("base_url")
+    @classmethod
+    def _server_is_named(cls, value: str, info: pydantic.ValidationInfo) -> str:
+        if value or info.data.get("engine") == "openai":
+            values.server_address(value)
+        return value
+
+    @pydantic.field_validator("model")
+    @classmethod
+    def _model_is_named(cls, value: str, info: pydantic.ValidationInfo) -> str:
+        if info.data.get("engine") == "openai" and not value.strip():
+            raise ValueError("must name the model that the server is to use")
+        return value
 
 
 class Dkim(_Table):
@@ -152,10 +161,23 @@ class Newsletter(_Table):
     approval: Literal["manual", "auto"] = "manual"
     grace: values.Duration = dt.timedelta(hours=24)
     postal_address: values.Line = ""
+    direction: Literal["auto", "ltr", "rtl"] = "auto"
+    accent: values.Accent = ""
+    dark_accent: values.DarkAccent = ""
+    logo: values.ImageAddress = ""
+    logo_alt: values.Line = Field(default="", validate_default=True)
+    footer: values.Line = ""
     max_entries: int = Field(default=30, ge=1, le=10_000)
     order: Literal["newest", "score"] = "newest"
     first_number: int = Field(default=1, ge=1, le=1_000_000)
     topic: list[Topic] = Field(min_length=1)
+
+    @pydantic.field_validator("logo_alt")
+    @classmethod
+    def _logo_in_words(cls, value: str, info: pydantic.ValidationInfo) -> str:
+        if info.data.get("logo") and not value.strip():
+            raise ValueError("must say what the logo shows, for those who do not see it")
+        return value
 
     @pydantic.field_validator("topic")
     @classmethod
@@ -164,12 +186,12 @@ class Newsletter(_Table):
         return value
 
     def topic_of(self, slug: str) -> Topic:
-        """The topic of that slug; raises `errors.NotFound`."""
+        """The topic of that slug; raises `errors.UnknownTopic`."""
         for topic in self.topic:
             if topic.slug == slug:
                 return topic
         names = ", ".join(topic.slug for topic in self.topic)
-        raise errors.NotFound(f"newsletter {self.slug} has no topic {slug!r}; it has {names}")
+        raise errors.UnknownTopic(f"newsletter {self.slug} has no topic {slug!r}; it has {names}")
 
 
 def _unique(slugs: list[str], what: str) -> None:
@@ -196,7 +218,7 @@ class _Variables(pydantic_settings.EnvSettingsSource):
 
     def __init__(self, settings_cls: type[pydantic_settings.BaseSettings], variables: dict[str, str]) -> None:
         self._variables = {name.lower(): value for name, value in variables.items()}
-        super().__init__(settings_cls, env_prefix=PREFIX, env_nested_delimiter="__")
+        super().__init__(settings_cls, env_prefix=configvariables.PREFIX, env_nested_delimiter="__")
 
     def _load_env_vars(self) -> Mapping[str, str | None]:
         return self._variables
@@ -272,7 +294,7 @@ class Settings(pydantic_settings.BaseSettings):
         return places[0]
 
     def topic_places(self, slug: str, newsletter: str | None = None) -> list[tuple[Newsletter, Topic]]:
-        """Where a topic of that slug is (`rl-agents` or `weekly/rl-agents`); raises `errors.NotFound`."""
+        """Where a topic of that slug is (`rl-agents` or `weekly/rl-agents`); raises `errors.UnknownTopic`."""
         if "/" in slug:
             newsletter, slug = slug.split("/", 1)
         if newsletter is not None:
@@ -281,7 +303,7 @@ class Settings(pydantic_settings.BaseSettings):
         places = [(n, t) for n in self.newsletter for t in n.topic if t.slug == slug]
         if not places:
             names = ", ".join(f"{n.slug}/{t.slug}" for n in self.newsletter for t in n.topic)
-            raise errors.NotFound(f"no topic {slug!r}; there is {names}")
+            raise errors.UnknownTopic(f"no topic {slug!r}; there is {names}")
         return places
 
     def secret_keys(self) -> list[bytes]:
@@ -352,7 +374,12 @@ def read(text: str, folder: Path, environ: Mapping[str, str] | None = None) -> S
     except tomllib.TOMLDecodeError as error:
         raise errors.ConfigError(_toml_message(error, text)) from None
     problems: list[str] = []
-    reading = _Reading(written, _environment(environ, problems), _secrets(environ, problems))
+    known = configvariables.known(Settings)
+    reading = _Reading(
+        written,
+        configvariables.environment(environ, known, problems),
+        configvariables.secrets(environ, known, problems),
+    )
     token = _reading.set(reading)
     try:
         settings = Settings()
@@ -370,92 +397,6 @@ def read(text: str, folder: Path, environ: Mapping[str, str] | None = None) -> S
     return settings
 
 
-# -- variables -----------------------------------------------------------------------------------------------------
-
-
-def _environment(environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
-    """The environment's settings by upper-case name; pydantic-settings would ignore a misspelt one in silence."""
-    found = {}
-    for name, value in sorted(environ.items()):
-        upper = name.upper()
-        if not upper.startswith(PREFIX) or upper in OTHER_VARIABLES:
-            continue
-        try:
-            found[upper] = _variable(upper, value)
-        except ValueError as error:
-            problems.append(f"environment: {name}: {error}")
-    return found
-
-
-def _secrets(environ: Mapping[str, str], problems: list[str]) -> dict[str, str]:
-    """The settings that stand in files of the secrets directory, by the name of their variable.
-
-    Foreign files are faults in a directory of our own, and left alone among systemd's credentials.
-    """
-    own = "NEWSLETTER_SECRETS_DIR"
-    variable = own if environ.get(own) else "CREDENTIALS_DIRECTORY"
-    if not environ.get(variable):
-        return {}
-    folder = Path(environ[variable])
-    found = {}
-    try:
-        for path in sorted(folder.iterdir()):
-            upper = PREFIX + path.name.upper()
-            if path.name.startswith(".") or not path.is_file():
-                continue
-            if variable != own and upper not in _known_variables():
-                continue
-            try:
-                found[upper] = _variable(upper, path.read_text("utf-8").strip())
-            except UnicodeDecodeError:
-                problems.append(f"secrets: {path}: is not UTF-8")
-            except ValueError as error:
-                problems.append(f"secrets: {path}: {_in_secrets(str(error))}")
-    except OSError as error:
-        problems.append(f"environment: {variable}: {error.filename or folder} cannot be read: {error.strerror}")
-    return found
-
-
-def _in_secrets(text: str) -> str:
-    """A text with variables' names as they are in a secrets directory."""
-    return re.sub(rf"{PREFIX}(\w+)", lambda found: found[1].lower(), text)
-
-
-def _variable(name: str, value: str) -> str:
-    """The value as pydantic-settings takes it; raises ValueError, which never shows it."""
-    known = _known_variables()
-    if name not in known:
-        if name.startswith(f"{PREFIX}SMTP__PER_DOMAIN_RATE__"):
-            return value
-        names = {each.removeprefix(PREFIX): each for each in [*known, *OTHER_VARIABLES]}
-        near = difflib.get_close_matches(name.removeprefix(PREFIX), names, 1)
-        raise ValueError("is no setting" + (f"; did you mean {names[near[0]]}?" if near else ""))
-    if not known[name]:
-        return value
-    if known[name] == "[…]" and not value.startswith("["):  # a list may be written as in a shell: a,b
-        return json.dumps([part.strip() for part in value.split(",") if part.strip()])
-    try:
-        json.loads(value)
-    except ValueError:
-        raise ValueError(f"must be JSON, like {known[name]}") from None
-    return value
-
-
-def _known_variables() -> dict[str, str]:
-    """Name -> how its JSON looks, "" where it is plain text."""
-    known = {}
-    for section, field in Settings.model_fields.items():
-        kind = field.annotation
-        table = isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)
-        known[f"{PREFIX}{section}".upper()] = "{…}" if table else "[{…}]"
-        if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
-            for key, inner in kind.model_fields.items():
-                origin = typing.get_origin(inner.annotation)
-                shape = "[…]" if origin is list else "{…}" if origin is dict else ""
-                known[f"{PREFIX}{section}__{key}".upper()] = shape
-    return known
-
-
 # -- faults --------------------------------------------------------------------------------------------------------
 
 
@@ -471,6 +412,7 @@ def _toml_message(error: tomllib.TOMLDecodeError, text: str) -> str:
 
 
 _PLAIN_WORDS = {
+    "finite_number": "must be a finite number",
     "missing": "is missing",
     "string_type": "must be a text in quotes",
     "bool_type": "must be true or false",
@@ -506,9 +448,9 @@ def _explain(problem: Any, text: str, reading: _Reading) -> tuple[int, str]:
         message = "must be " + problem["ctx"]["expected"].replace("'", '"')
     for origin, variables in (("environment", reading.environment), ("secrets", reading.secrets)):
         for depth in (2, 1):
-            variable = (PREFIX + "__".join(str(part) for part in loc[:depth])).upper()
+            variable = (configvariables.PREFIX + "__".join(str(part) for part in loc[:depth])).upper()
             if variable in variables:
-                shown = variable if origin == "environment" else _in_secrets(variable)
+                shown = variable if origin == "environment" else configvariables.in_secrets(variable)
                 rest = _dotted(loc[depth:])
                 return 0, f"{origin}: {shown}: {f'{rest}: ' if rest else ''}{message}"
     line = configlines.line_of(text, loc)

@@ -8,13 +8,15 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import ipaddress
+import pathlib
 import re
+import urllib.parse
 import zoneinfo
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
-from newsletter import calendar
+from newsletter import calendar, colours
 
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
@@ -112,6 +114,19 @@ def _base_url(value: str) -> str:
     return value
 
 
+def server_address(value: str) -> str:
+    """The address of an API: `https://llm.example.org/v1`."""
+    if not re.fullmatch(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", value):
+        raise ValueError('must be the server\'s address, like "http://localhost:11434/v1"')
+    try:
+        bad_port = urllib.parse.urlsplit(value).port == 0
+    except ValueError:
+        bad_port = True
+    if bad_port:
+        raise ValueError("must have a port from 1 to 65535")
+    return value
+
+
 def _mailbox(value: str) -> str:
     address = r"[^<>@\s,;:\"()\[\]\\]+@" + _DOMAIN
     if not re.fullmatch(rf"[^<>]*<{address}>|{address}", value):
@@ -131,6 +146,30 @@ def _one_line(value: str) -> str:
     return value
 
 
+def _accent(value: str) -> str:
+    return _readable(value, colours.PAPER, "the light paper") if value else value
+
+
+def _dark_accent(value: str) -> str:
+    return _readable(value, colours.DARK_PAPER, "the dark paper") if value else value
+
+
+def _readable(value: str, paper: str, what: str) -> str:
+    value = colours.normal(value)
+    ratio = colours.contrast(value, paper)
+    if ratio < colours.MIN_CONTRAST:
+        raise ValueError(
+            f"has a contrast of {int(ratio * 100) / 100:.2f} to {what} ({paper}); text needs {colours.MIN_CONTRAST}"
+        )
+    return value
+
+
+def _image(value: str) -> str:
+    if value and not re.fullmatch(r"https://[^\s/?#@:]+(?::\d{1,5})?/[^\s\"<>\\]*", value, re.IGNORECASE):
+        raise ValueError('must be the https address of an image, like "https://news.example.org/logo.png"')
+    return value
+
+
 def _address(value: str) -> str:
     if not re.fullmatch(r"(?i)https?://[^\s/?#][^\s]*|(?:arxiv|hn|hf|file):\s*\S.*", value):
         scheme = re.match(r"[A-Za-z][\w+.-]{0,19}:(?!\d)", value)  # with a digit it is a host and its port
@@ -139,7 +178,17 @@ def _address(value: str) -> str:
             'must be like "https://blog.example.org/feed.xml", "arxiv:cat:cs.LG", "hn:front?points=100", "hf:papers" '
             f'or "file:inbox/*.jsonl"{what}'
         )
+    if value[:5].lower() == "file:":
+        _pattern(value[5:])
     return value
+
+
+def _pattern(pattern: str) -> None:
+    parts = pathlib.PurePosixPath(pattern).parts
+    if pattern.startswith(("/", "~")) or ".." in parts or not parts:
+        raise ValueError("must be a path inside the workspace, like file:inbox/*.jsonl")
+    if parts[0].casefold() == "subscribers":
+        raise ValueError("must not be in subscribers/: people are no entries; put files of entries into inbox/")
 
 
 def _none(value: object) -> object:
@@ -168,6 +217,9 @@ Domain = Annotated[Line, AfterValidator(_domain)]
 Schedule = Annotated[str, AfterValidator(_schedule)]
 Zone = Annotated[str, AfterValidator(_zone)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
+Accent = Annotated[str, AfterValidator(_accent)]
+DarkAccent = Annotated[str, AfterValidator(_dark_accent)]
+ImageAddress = Annotated[Line, AfterValidator(_image)]
 SourceAddress = Annotated[Line, AfterValidator(_address)]
 Rates = Annotated[list[Rate], BeforeValidator(_rates)]
 OptionalMailbox = Annotated[Mailbox | None, BeforeValidator(_none)]

@@ -4,7 +4,8 @@
     ├── UsageError                   what was asked for makes no sense                     (2)
     ├── ConfigError                  newsletter.toml, the environment or a secret is wrong (2)
     │   └── WorkspaceError           there is no workspace, or it lacks a part
-    ├── NotFound                     no such newsletter, topic, issue, entry, subscriber
+    ├── NotFound                     no such newsletter, issue, entry, subscriber
+    │   └── UnknownTopic             the settings have no such topic                       (2)
     ├── DraftError                   a draft cannot be read; carries file and lines
     ├── TemplateError                a template is broken; carries file and line
     ├── CheckError                   an issue has errors and may not go out
@@ -58,6 +59,12 @@ class WorkspaceError(ConfigError):
 
 class NotFound(NewsletterError):
     """Nothing of that name."""
+
+
+class UnknownTopic(NotFound):
+    """The settings have no topic of that name: wrong use, like an option that there is not."""
+
+    exit_code = 2
 
 
 class DraftError(NewsletterError):

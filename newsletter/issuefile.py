@@ -30,7 +30,7 @@ import tomllib
 import urllib.parse
 from typing import Any
 
-from newsletter import errors, types
+from newsletter import dates, errors, types
 
 UNTITLED = "·"
 REF = re.compile(r"e-[0-9a-z]+")
@@ -45,11 +45,10 @@ _LINKED = re.compile(
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")  # CommonMark 4.5: no ` after one of `
 # One that begins in a list's item or a quotation.
 _NESTED = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+|>[ \t]?)+(`{3,}(?=[^`]*$)|~{3,})")
-_DATED = re.compile(r"(^|\s)(1[89]|20)\d\d(-\d\d-\d\d)?\s*(·|$)")
 _CONFLICT = re.compile(r"(<{7}|>{7})( |$)")
 _CONFLICT_BETWEEN = re.compile(r"(={7}|\|{7})( |$)")  # seven = alone may underline a heading
 _CONFLICT_SAYS = "is the mark of a merge conflict; settle it and take the mark away"
-_KEYS = ("newsletter", "date", "cutoff", "subject", "preheader", "number", "more")
+_KEYS = ("newsletter", "date", "cutoff", "subject", "preheader", "number", "more", "subjects")
 
 
 def read_bytes(data: bytes, path: str) -> types.Draft:
@@ -103,7 +102,7 @@ def _front_matter(lines: list[str], path: str) -> tuple[str, int]:
 def _fields(front: str, problems: list[tuple[int, str]]) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "newsletter": "", "date": "", "cutoff": dt.datetime(1970, 1, 1, tzinfo=dt.UTC), "subject": "",
-        "preheader": "", "number": None, "more": (),
+        "preheader": "", "number": None, "more": (), "subjects": (),
     }  # fmt: skip
     try:
         values = tomllib.loads(front)
@@ -115,7 +114,7 @@ def _fields(front: str, problems: list[tuple[int, str]]) -> dict[str, Any]:
         return fields
 
     def line_of(key: str) -> int:
-        found = re.search(rf"(?m)^\s*{re.escape(key)}\s*=", front)
+        found = re.search(rf"(?m)^\s*(?:{re.escape(key)}\s*=|\[\s*{re.escape(key)}\s*\])", front)
         return front.count("\n", 0, found.start()) + 2 if found else 1
 
     for key, value in values.items():
@@ -155,6 +154,10 @@ def _field(key: str, value: Any) -> Any:
         if not isinstance(value, dict) or not all(isinstance(n, int) and n > 0 for n in value.values()):
             raise ValueError("more must be like { topic-slug = 7 }")
         return tuple(value.items())
+    if key == "subjects":
+        if not isinstance(value, dict) or not all(isinstance(each, str) and each.strip() for each in value.values()):
+            raise ValueError('subjects must be like { topic-slug = "A subject" }')
+        return tuple((slug, _field("subject", each)) for slug, each in value.items())
     raise ValueError(f"{key} is no key of a draft; there is {', '.join(_KEYS)}")
 
 
@@ -239,7 +242,7 @@ def _block(lines: list[str], raw: str, line: int, problems: list[tuple[int, str]
     byline = ""
     if rest and rest[0].strip() and (len(rest) == 1 or not rest[1].strip()):
         alone = not any(line.strip() for line in rest[1:])
-        if not alone or _DATED.search(rest[0]):  # else it is all that the entry says
+        if not alone or dates.stands_in(rest[0]):  # else it is all that the entry says
             byline, rest = rest[0].strip(), rest[1:]
     return types.Block(
         raw=raw,
@@ -303,13 +306,15 @@ def front(
 
 
 def with_more(raw: str, more: dict[str, int]) -> str:
-    """A draft's beginning (front matter and introduction) with another `more`."""
-    line = "more = { " + ", ".join(f"{slug} = {n}" for slug, n in more.items()) + " }"
+    """A draft's beginning (front matter and introduction) with another `more`, or none when it is empty."""
     opening, inner, rest = re.split(r"(?m)^\ufeff?\+\+\+[ \t]*\r?\n", raw, maxsplit=2)
     opening = "\ufeff" if raw.startswith("\ufeff") else opening
     eol = "\r\n" if "\r\n" in raw else "\n"
-    kept = re.sub(r"(?m)^[ \t]*more[ \t]*=.*\r?\n?", "", inner)
-    return f"{opening}+++{eol}{kept}{line}{eol}+++{eol}{rest}"
+    line = ("more = { " + ", ".join(f"{slug} = {n}" for slug, n in more.items()) + " }" + eol) if more else ""
+    table = re.search(r"(?m)^[ \t]*\[", inner)  # keys after a table's head would be the table's
+    top, tables = (inner[: table.start()], inner[table.start() :]) if table else (inner, "")
+    top = re.sub(r"(?m)^[ \t]*more[ \t]*=.*\r?\n?", "", top)
+    return f"{opening}+++{eol}{top}{line}{tables}+++{eol}{rest}"
 
 
 def new_section(slug: str, title: str) -> types.Section:
@@ -371,4 +376,6 @@ def thaw(text: str) -> types.Issue:
         )
         for section in values["sections"]
     )
-    return types.Issue(**{**values, "date": dt.date.fromisoformat(values["date"]), "sections": sections})
+    subjects = tuple((slug, subject) for slug, subject in values.get("subjects", ()))
+    date = dt.date.fromisoformat(values["date"])
+    return types.Issue(**{**values, "date": date, "sections": sections, "subjects": subjects})

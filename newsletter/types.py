@@ -74,7 +74,8 @@ class FoundEntry:
     """An article as a source shows it.
 
     `summary` is plain text. `published` is aware UTC, at midnight when `published_is_date`: a date without a time.
-    `guid` is what the source itself calls it.
+    `guid` is what the source itself calls it. `arxiv` (without its version) and `doi` name the work, wherever it is
+    shown; `journal` is where it was printed.
     """
 
     summary: str = ""
@@ -85,6 +86,9 @@ class FoundEntry:
     published_is_date: bool = False
     guid: str | None = None
     categories: tuple[str, ...] = ()
+    arxiv: str | None = None
+    doi: str | None = None
+    journal: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,7 +171,8 @@ class BadRow:
 class Claimed:
     """An entry that an issue has taken: `ref` is its name in a draft, `topics` are in the newsletter's order.
 
-    `source` is the address of the source that showed it first, `source_name` what to call it.
+    `source` is the address of the source that showed it first, `source_name` what to call it, `also` are the names of
+    others that told the same story. `wanted`: an editor brought it back; no rule and no cap keeps it out.
     """
 
     ref: str
@@ -183,6 +188,8 @@ class Claimed:
     categories: tuple[str, ...] = ()
     source: str | None = None
     score: float = 0.0  # how well it fits the best of its topics
+    also: tuple[str, ...] = ()
+    wanted: bool = False
 
 
 # -- the draft and the issue -------------------------------------------------------------------------------------
@@ -234,6 +241,7 @@ class Draft:
     more: tuple[tuple[str, int], ...]  # topic -> how many entries `max_entries` left out
     intro: str
     sections: tuple[Section, ...]
+    subjects: tuple[tuple[str, str], ...] = ()  # topic -> the subject of editions that begin with it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -287,6 +295,13 @@ class Issue:
     reply_to: str | None = None
     bounce_domain: str | None = None
     timezone: str = "UTC"
+    direction: str = "auto"
+    accent: str = ""  # "": the templates' own; so in issues frozen before there was a choice
+    dark_accent: str = ""
+    logo: str = ""
+    logo_alt: str = ""
+    footer: str = ""
+    subjects: tuple[tuple[str, str], ...] = ()  # topic -> the subject of editions that begin with it, but lack others
 
     @property
     def name(self) -> str:

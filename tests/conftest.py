@@ -13,7 +13,9 @@ import pytest
 from newsletter import app as wiring
 from newsletter import workspace
 
-hypothesis.settings.register_profile("ci", derandomize=True)
+# No deadlines: how fast a loaded machine is says nothing about the code.
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 WEDNESDAY = dt.datetime(2026, 9, 9, 8, 0, tzinfo=dt.UTC)

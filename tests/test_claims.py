@@ -42,7 +42,7 @@ def test_cut_entry_is_dropped_at_approval_and_never_offered_again(bench):
     assert (report.entries, report.dropped) == (1, 1)
     assert bench.states()["two"] == ("dropped", ISSUE)
     with bench.app() as app:
-        assert [row["why"] for row in app.entries(state="dropped")] == [f"cut from {ISSUE}"]
+        assert [row["why"] for row in app.entries(state="dropped")] == [f"cut from {ISSUE}; rl-agents: score 0.0"]
     bench.entries("two", now=THURSDAY + WEEK)
     assert bench.compose(THURSDAY + WEEK).issue is None
 

@@ -1,6 +1,7 @@
 """Collecting as a whole: settings, real servers, a real database."""
 
 import asyncio
+import contextlib
 import datetime as dt
 import multiprocessing
 import time
@@ -10,7 +11,9 @@ from conftest import THURSDAY, WEDNESDAY
 from httpd import Reply, serve
 
 from newsletter import types
-from newsletter.app import collecting
+from newsletter.app import collecting, health
+from newsletter.app import entries as listing
+from newsletter.sources import manners
 from newsletter.store import sources
 
 HOUR = dt.timedelta(hours=1)
@@ -124,7 +127,7 @@ def test_a_listing_has_instants_and_summaries_of_a_bearable_length(bench):
         (shown,) = app.entries(ref=listed["Otters"]["id"])
     assert listed["Otters"]["published"] == "2026-09-01T00:00:00+00:00"
     assert listed["Herons"]["published"] is None
-    assert len(listed["Otters"]["summary"]) <= collecting.LONGEST_SUMMARY
+    assert len(listed["Otters"]["summary"]) <= listing.LONGEST_SUMMARY
     assert listed["Otters"]["summary"].endswith("word…")
     assert shown["summary"] == long.strip()
 
@@ -195,3 +198,129 @@ def test_backfill_asks_also_what_is_not_due(bench):
         assert collect(bench)[server.url("/f")].status == "skipped"
         assert collect(bench, backfill=dt.timedelta(days=90))[server.url("/f")].status != "skipped"
     assert bench.states()["Old"][0] == "waiting"
+
+
+# -- what another process asks, batches, backfill, hints -------------------------------------------------------------
+
+
+def _plainly(bench, ready):
+    ready.wait(30)
+    collect(bench)
+
+
+def test_two_processes_at_once_ask_each_source_once(bench):
+    def slow(_):
+        time.sleep(0.02)
+        return Reply(rss("Otters"))
+
+    with serve({f"/{i}": slow for i in range(6)}) as server:
+        settings(bench, *(server.url(f"/{i}") for i in range(6)))
+        with bench.app() as app:
+            assert app.store
+        spawn = multiprocessing.get_context("spawn")
+        ready = spawn.Event()
+        others = [spawn.Process(target=_plainly, args=(bench, ready)) for _ in range(2)]
+        for process in others:
+            process.start()
+        ready.set()
+        for process in others:
+            process.join(60)
+        assert [process.exitcode for process in others] == [0, 0]
+        assert sorted(asked.path for asked in server.asked) == [f"/{i}" for i in range(6)]
+
+
+def run_of(app, urls, **options):
+    given = {"everything": False, "backfill": None, **options}
+    return collecting._Run(app, collecting.wanted(app, None, None), WEDNESDAY, **given)
+
+
+def test_what_another_process_is_asking_is_asked_only_if_it_is_still_due(bench):
+    url = "https://feeds.test/a.xml"
+    settings(bench, url)
+    with (
+        bench.app() as app,
+        contextlib.closing(run_of(app, [url])) as mine,
+        contextlib.closing(run_of(app, [url])) as late,
+    ):
+        (ask,), _ = mine.begin()
+        late.begin()
+        assert (mine.admit(url), late.admit(url)) == (0.0, sources.LOOK_AGAIN)
+        mine.store([types.Collected(ask.url, "new", hash="1:x", whole=True)])
+        with pytest.raises(manners.NotDue):
+            late.admit(url)
+        (report,) = late.store([types.Collected(url, "skipped", error="it was asked")])
+        assert (report.status, report.error) == ("skipped", "it was asked")
+
+
+def test_a_source_of_a_run_that_came_to_nothing_is_free(bench):
+    url = "https://feeds.test/a.xml"
+    settings(bench, url)
+    with bench.app() as app, contextlib.closing(run_of(app, [url])) as late:
+        mine = run_of(app, [url])
+        mine.begin()
+        late.begin()
+        assert late.admit(url) == sources.LOOK_AGAIN
+        mine.close()
+        assert late.admit(url) == 0.0
+        with app.store.write() as session:  # one that was killed has left its claim, but holds no lock
+            sources.unclaim(session, late.owner.id)
+            assert sources.claim(session, [url], "dead", late.is_dead) == {url}
+        assert run_of(app, [url]).begin()[0][0].url == url
+
+
+def test_a_source_that_cannot_be_stored_costs_the_others_of_its_batch_nothing(bench, caplog):
+    urls = ["https://feeds.test/a.xml", "https://feeds.test/b.xml"]
+    settings(bench, *urls)
+    bad = types.FoundEntry(summary="x", title="\ud800", guid="1")  # no database takes half a character
+    good = types.FoundEntry(summary="y", title="Otters", guid="2")
+    with bench.app() as app, contextlib.closing(run_of(app, urls)) as run:
+        run.begin()
+        first, second = run.store([types.Collected(urls[0], "new", (bad,)), types.Collected(urls[1], "new", (good,))])
+    assert (first.status, second.status, second.entries_new) == ("failed", "new", 1)
+    assert "by a fault of ours" in first.error
+    assert "could not be stored" in caplog.text
+    assert state(bench, urls[0]).failures == 1
+
+
+def test_backfill_says_how_many_it_released(bench):
+    with serve({"/f": Reply(rss("Old", "Older", date="Wed, 08 Jul 2026 07:00:00 GMT"))}) as server:
+        url = server.url("/f")
+        settings(bench, url)
+        assert collect(bench)[url].entries_new == 2
+        found = collect(bench, backfill=dt.timedelta(days=90))[url]
+        assert (found.entries_new, found.entries_released, found.status) == (0, 2, "new")
+        assert collect(bench, backfill=dt.timedelta(days=90))[url].entries_released == 0
+
+
+def test_skipped_days_are_kept_to_the_minute_and_are_no_silence(bench):
+    pauses = "<skipDays><day>Thursday</day><day>Friday</day></skipDays>"
+    feed = rss("Otters").replace(b"</title>", f"</title>{pauses}".encode(), 1)
+    evening = WEDNESDAY.replace(hour=23, minute=30)
+    saturday = dt.datetime(2026, 9, 12, tzinfo=dt.UTC)
+    with serve({"/f": Reply(feed)}) as server:
+        url = server.url("/f")
+        settings(bench, url)
+        collect(bench, now=evening)
+        assert state(bench, url).next_check_at == saturday
+        assert collect(bench, now=saturday - dt.timedelta(minutes=1))[url].status == "skipped"
+        with bench.app() as app, app.store.read() as session:
+            newsletter = app.settings.newsletter[0]
+            assert health.silent(session, newsletter, saturday - 12 * HOUR) == []
+            assert [each.url for each in health.silent(session, newsletter, saturday + 12 * 24 * HOUR)] == [url]
+        assert collect(bench, now=saturday)[url].status == "unchanged"
+
+
+def test_the_listing_says_what_became_of_a_source(bench):
+    with serve({"/gone": Reply(status=410), "/wait": Reply(status=429, headers={"Retry-After": "7200"})}) as server:
+        urls = [server.url("/gone"), server.url("/wait"), "file:inbox/*.jsonl"]
+        settings(bench, *urls)
+        with bench.app() as app:
+            assert [row.state for row in app.sources()] == ["new"] * 3
+        collect(bench)
+        with bench.app() as app:
+            gone, wait, none = app.sources()
+        again = collect(bench, everything=True)[urls[1]]
+    assert (gone.state, gone.gone_since) == ("gone", WEDNESDAY)
+    assert (wait.state, wait.wait_until) == ("failing", WEDNESDAY + 2 * HOUR)
+    assert (none.state, none.note) == ("ok", "no file of the workspace matches file:inbox/*.jsonl")
+    assert (again.status, "until 2026-09-09 10:00 UTC" in again.error) == ("skipped", True)

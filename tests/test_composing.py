@@ -36,7 +36,8 @@ def test_compose_writes_a_draft_of_what_waits(bench):
     report = bench.compose()
     assert dataclasses.asdict(report) == {
         "issue": ISSUE, "path": "issues/weekly/2026-09-11.md", "state": "draft", "topics": {"rl-agents": 2, "robots": 1},
-        "entries": 3, "reason": None, "held": 0, "dropped": 0, "added": 0, "silent": [],
+        "entries": 3, "reason": None, "held": 0, "dropped": 0, "merged": 0, "added": 0, "stays": {}, "silent": [],
+        "extracted": {}, "older": {},
     }  # fmt: skip
     assert titles(bench.text()) == ["one", "two", "three"]
     assert bench.states() == dict.fromkeys(["one", "two", "three"], ("in_issue", ISSUE))
@@ -202,10 +203,97 @@ def test_refresh_keeps_to_the_room_that_is_left_and_counts_the_rest(bench):
     bench.draft().write_text(bench.text().partition("### [three]")[0], encoding="utf-8")
     bench.entries("five", "six", now=THURSDAY)
     report = bench.compose(refresh=True)
-    assert (report.added, report.held) == (1, 1)
+    assert (report.added, report.held) == (1, 2)
     assert dict(issuefile.read(bench.text(), "x").more) == {"rl-agents": 2}
     assert titles(bench.text()) == ["five", "one", "two"]
     assert bench.states()["six"] == ("held", ISSUE)
+
+
+def test_refresh_takes_in_what_a_larger_cap_has_room_for(bench):
+    bench.settings(more="max_entries = 1")
+    bench.entries("one", "two", "three")
+    assert bench.compose().held == 2
+    bench.settings(more="max_entries = 2")
+    report = bench.compose(refresh=True)
+    assert (report.added, report.held) == (1, 1)
+    assert titles(bench.text()) == ["one", "two"]
+    assert dict(issuefile.read(bench.text(), "x").more) == {"rl-agents": 1}
+    bench.settings()
+    assert bench.compose(refresh=True).added == 1
+    assert dict(issuefile.read(bench.text(), "x").more) == {}
+    assert bench.states()["three"] == ("in_issue", ISSUE)
+
+
+def test_compose_names_older_drafts_and_what_they_hold(bench):
+    bench.entries("one", "two")
+    bench.compose()
+    bench.entries("three", now=THURSDAY)
+    report = bench.compose(THURSDAY + dt.timedelta(days=7))
+    assert (report.issue, report.older) == ("weekly/2026-09-18", {ISSUE: 2})
+    bench.approve()
+    assert bench.compose(THURSDAY + dt.timedelta(days=7)).older == {}
+
+
+# -- an editor brings entries back ---------------------------------------------------------------------------------
+
+
+def _refs(bench):
+    with bench.app() as app:
+        return {row["title"]: row["id"] for row in app.entries()}
+
+
+def test_entry_that_was_cut_can_be_brought_back(bench):
+    bench.people("a@example.org")
+    bench.entries("one", "two")
+    bench.compose()
+    bench.draft().write_text(bench.text().partition("### [two]")[0], encoding="utf-8")
+    bench.approve()
+    with bench.app() as app:
+        assert app.restore_entries([_refs(bench)["two"]]) == (1, [])
+    assert bench.states()["two"] == ("waiting", None)
+    report = bench.compose(THURSDAY + dt.timedelta(days=7))
+    assert titles(bench.text(report.issue)) == ["two"]
+    assert bench.states()["two"] == ("in_issue", "weekly/2026-09-18")
+
+
+def test_what_is_brought_back_passes_rules_and_caps(bench):
+    bench.settings(more="max_entries = 1", rules='include = ["tram"]')
+    bench.entries("tram one", "tram two", "ferry")
+    bench.compose()
+    refs = _refs(bench)
+    with bench.app() as app:
+        assert app.restore_entries([refs["ferry"], refs["tram two"]], dry_run=True) == (2, [])
+    assert bench.states()["ferry"] == ("dropped", ISSUE)
+    with bench.app() as app:
+        assert app.restore_entries([refs["ferry"], refs["tram two"], refs["tram one"], "e-nothing"]) == (
+            2,
+            [refs["tram one"], "e-nothing"],
+        )
+    bench.compose(refresh=True)
+    assert sorted(titles(bench.text())) == ["ferry", "tram one", "tram two"]
+    bench.compose(refresh=True)  # and it stays
+    assert sorted(titles(bench.text())) == ["ferry", "tram one", "tram two"]
+    with bench.app() as app:
+        app.cancel(ISSUE)
+    bench.compose()
+    assert sorted(titles(bench.text())) == ["ferry", "tram one", "tram two"]
+
+
+def test_thawed_entries_still_say_why_they_belong(bench):
+    bench.people("a@example.org")
+    bench.settings(rules='include = ["tram"]')
+    bench.entries("tram one", "tram two")
+    bench.compose()
+    with bench.app() as app:
+        before = {row["title"]: row["why"] for row in app.entries()}
+    text = bench.text()
+    bench.draft().write_text(text.partition("### [tram two]")[0], encoding="utf-8")
+    bench.approve()
+    with bench.app() as app:
+        cut = {row["title"]: row["why"] for row in app.entries()}["tram two"]
+        assert cut == f"cut from {ISSUE}; {before['tram two']}"
+        app.unapprove(ISSUE)
+        assert {row["title"]: row["why"] for row in app.entries()} == before
 
 
 def test_refresh_of_a_broken_draft_is_refused_and_claims_nothing(bench):

@@ -202,7 +202,7 @@ def test_unknown_key_of_any_table_is_named_with_its_line_and_a_hint(faults, text
         ("smtp", 'security = "ssl"', 'must be "none", "starttls" or "tls"'),
         ("smtp", "host = 5", "must be a text in quotes"),
         ("smtp", 'ehlo = "a\\r\\nb"', "must be one line"),
-        ("smtp", "error_budget = nan", "must be at"),
+        ("smtp", "error_budget = nan", "must be a finite number"),
         ("collect", 'max_bytes = "big"', "must be a size like"),
         ("collect", f'max_bytes = "{"9" * 400}MB"', "must be a size like"),
         ("collect", "max_bytes = -1", "must be at least 1"),
@@ -213,12 +213,24 @@ def test_unknown_key_of_any_table_is_named_with_its_line_and_a_hint(faults, text
         ("site", 'base_url = "news.example.org"', "must be like"),
         ("site", 'base_url = "https://me:hunter2@news.example.org"', "must be like"),
         ("summary", 'engine = "magic"', 'must be "extract" or "openai"'),
+        ("summary", 'base_url = "localhost:11434"', "must be the server's address"),
+        ("summary", 'base_url = "http://localhost:99999/v1"', "must have a port"),
     ],
 )
 def test_bad_value_of_a_table_is_named(faults, table, line, says):
     (found,) = faults(f"[{table}]\n{line}\n{LEAST}")
     assert found.startswith(f"newsletter.toml:2: {table}.{line.split()[0]}")
     assert says in found
+
+
+def test_model_needs_a_server_and_a_name(faults, load):
+    found = faults(f'[summary]\nengine = "openai"\n{LEAST}')
+    assert [line.split(": ")[1:] for line in found] == [
+        ["summary.base_url", 'must be the server\'s address, like "http://localhost:11434/v1"'],
+        ["summary.model", "must name the model that the server is to use"],
+    ]
+    settings = load(f'[summary]\nengine = "openai"\nbase_url = "http://[::1]:11434/v1/"\nmodel = "m"\n{LEAST}')
+    assert settings.summary.model == "m"
 
 
 @pytest.mark.parametrize(

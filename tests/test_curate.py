@@ -93,6 +93,16 @@ def merged(*stories):
         ("Austria wins the cup after a long evening", "Australia wins the cup after a long evening", False),
         ("Plan A for the old harbour of the city", "Plan B for the old harbour of the city", False),
         ("Prices rise by 1.5 percent in the south", "Prices rise by 15 percent in the south", False),
+        ("Introducing Kestrel: a small model for birds", "Kestrel: a small model for birds", True),
+        ("Show HN: Kestrel – a small database for birds", "Kestrel - a small database for birds", True),
+        ("Harbour bridge closed to lorries - The Verge", "Harbour bridge closed to lorries | TechCrunch", True),
+        ("[R] Learning to see birds in the dark", "Learning to see birds in the dark [pdf]", True),
+        ("Kestrel & Hawk merge their databases today", "Kestrel and Hawk merge their databases today", True),
+        ("Harbour bridge closed to lorries - Part 1", "Harbour bridge closed to lorries - Part 2", False),
+        ("Weather for the long weekend - London", "Weather for the long weekend - Paris", False),
+        ("Flights to London resume after the storm", "Flights from London resume after the storm", False),
+        ("Attack on Iran by Israel is condemned", "Attack on Israel by Iran is condemned", False),
+        ("Kestrel v1.2 released with many new birds", "Kestrel v1.3 released with many new birds", False),
         ("A short title", "A short title", False),
     ],
 )
@@ -124,6 +134,15 @@ def test_merging_is_idempotent(rows):
     gone = {each.gone for each in found}
     assert not gone & {each.kept for each in found}
     assert found == duplicates.merges(stories)
+
+
+@given(
+    st.permutations(
+        [story(ref, LONG + end, ref) for ref, end in zip("abcd", ["", ".", " | TechCrunch", "!"], strict=True)]
+    )
+)
+def test_order_of_arrival_changes_no_merge(stories):
+    assert sorted(merged(*stories)) == [("b", "a"), ("c", "a"), ("d", "a")]
 
 
 @given(st.text(string.printable, max_size=80), st.text(max_size=80))

@@ -132,7 +132,7 @@ def test_every_abstract_becomes_two_true_sentences(row):
 
 
 def test_finished_text_stays_word_for_word():
-    for text in ("Liu et al. replace X. It gains 3.2 %.", "A note. With three. Sentences of an editor.", "A &amp; B."):
+    for text in ("Liu et al. replace X. It gains 3.2 %.", "A note. With two sentences of an editor.", "A &amp; B."):
         assert made(text, by_hand=True) == summary.Summary(text, summary.AS_IT_CAME)
     assert made("Trams brake gently.", ["Ada Wolf"]).text == "Trams brake gently."
     assert made("").text == ""

@@ -191,6 +191,51 @@ def test_the_full_text_stands_in_for_a_short_or_cut_description():
     assert one(rss(f"<description>{long}</description>{full}")).summary == long.strip()
 
 
+def test_images_that_are_written_out_leave_room_for_the_text():
+    image = f"&lt;img src='data:image/png;base64,{'iVBORw0KGgo/' * 20_000}'&gt;"
+    assert one(rss(f"<title>t</title><description>{image}&lt;p&gt;Text.&lt;/p&gt;</description>")).summary == "Text."
+
+
+def test_what_was_escaped_once_too_often_is_read_as_it_was_meant():
+    entry = one(
+        rss(
+            "<title>Q&amp;amp;A</title><description>&amp;lt;p&amp;gt;Yes &amp;amp;amp; no.&amp;lt;/p&amp;gt;</description>"
+        )
+    )
+    assert (entry.title, entry.summary) == ("Q&A", "Yes & no.")
+    entry = one(rss("<title>t</title><description><img src='a.png'/><![CDATA[<p>One <b>two</b>.</p>]]></description>"))
+    assert entry.summary == "One two."
+    entry = one(rss("<title>The &amp;lt;p&amp;gt; tag</title><description>Use &amp;lt;b&amp;gt;.</description>"))
+    assert (entry.title, entry.summary) == ("The <p> tag", "Use <b>.")
+
+
+@pytest.mark.parametrize(
+    ("elements", "doi", "journal"),
+    [
+        (
+            "<a:doi>10.5555/lake.77</a:doi><a:journal_ref>Lakes 7 (2026) 1-9</a:journal_ref>",
+            "10.5555/lake.77",
+            "Lakes 7 (2026) 1-9",
+        ),
+        (
+            "<a:DOI>10.5555/lake.77</a:DOI><a:journal_reference>Lakes 7</a:journal_reference>",
+            "10.5555/lake.77",
+            "Lakes 7",
+        ),
+        ("<p:doi>10.5555/lake.77</p:doi><p:publicationName>Lakes</p:publicationName>", "10.5555/lake.77", "Lakes"),
+        ("<dc:identifier>doi:10.5555/lake.77</dc:identifier>", "doi:10.5555/lake.77", None),
+        ("<dc:identifier>9785555</dc:identifier><a:doi> </a:doi>", None, None),
+    ],
+)
+def test_the_doi_and_the_journal_are_kept(elements, doi, journal):
+    names = (
+        'xmlns:a="http://arxiv.org/schemas/atom" xmlns:dc="http://purl.org/dc/elements/1.1/"'
+        ' xmlns:p="http://prismstandard.org/namespaces/basic/2.0/"'
+    )
+    entry = one(f'<rss version="2.0" {names}><channel><item><title>t</title>{elements}</item></channel></rss>')
+    assert (entry.doi, entry.journal) == (doi, journal)
+
+
 def test_long_texts_are_cut_at_a_word():
     entry = one(rss(f"<title>{'word ' * 900}</title><description>{'word ' * 9000}</description>"))
     assert entry.title.endswith("word…")
@@ -247,6 +292,12 @@ def test_arxivs_error_entry_is_an_error():
         (["Ann Lee", "Ann Lee", "Bo"], ("Ann Lee", "Bo")),
         (['<a href="x">Ann Lee</a>, <a href="y">Bo Chen</a>'], ("Ann Lee", "Bo Chen")),
         (["ann@site.test (Ann Lee)"], ("Ann Lee",)),
+        (["Ann Lee <ann@site.test>"], ("Ann Lee",)),
+        (["By Ann Lee and Bo Chen"], ("Ann Lee", "Bo Chen")),
+        (["Author: Ann Lee"], ("Ann Lee",)),
+        (["Ann Lee (Site Inc.)", "Bo Chen (Site"], ("Ann Lee", "Bo Chen")),
+        (["Byron Lee", "Von Neumann", "Texta"], ("Byron Lee", "Von Neumann", "Texta")),
+        (["admin", "builder[bot]", "https://site.test/ann", "Unknown"], ()),
         (["ann@site.test", "", ",", "  "], ()),
     ],
 )
@@ -254,15 +305,11 @@ def test_bylines_are_taken_apart(names, authors):
     assert bylines.authors([{"name": name} for name in names]) == authors
 
 
-@pytest.mark.parametrize(
-    ("tex", "text"),
-    [
-        (r"Andr\'e", "André"), (r"Andr\'{e}", "André"), (r'G\"odel', "Gödel"), (r"Fran\c{c}ois", "François"), (r"Ha\v{s}ek", "Hašek"),
-        (r"\O ystein", "Øystein"), (r"Stra\ss{}e", "Straße"), (r"Garc\'{\i}a", "García"), (r"\L{}ukasz", "Łukasz"), ("Plain Name", "Plain Name"),
-    ],
-)  # fmt: skip
-def test_tex_accents_become_letters(tex, text):
-    assert bylines.from_tex(tex) == text
+def test_arxivs_names_lose_their_tex_and_their_affiliations():
+    names = [
+        {"name": r"Andr\'e {Lima} (MIT, Boston (USA)), Bo Li (2) (for the Lake Collaboration), The Lake Collaboration"}
+    ]
+    assert bylines.authors(names, tex=True) == ("André Lima", "Bo Li", "The Lake Collaboration")
 
 
 # -- damaged and foreign ---------------------------------------------------------------------------------------------

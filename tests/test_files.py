@@ -1,5 +1,7 @@
 """The files that a pattern may name."""
 
+import os
+
 import pytest
 
 from newsletter import errors
@@ -54,3 +56,24 @@ def test_other_kinds_and_large_files_are_refused(tmp_path):
     assert files.read(path, 1) == b"x"
     with pytest.raises(errors.FeedError, match="larger"):
         files.read(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "says"),
+    [("box", "is a folder"), ("pipe.jsonl", "is no regular file"), ("none.jsonl", "there is no file"),
+     ("*/people.csv", "people are no entries")],
+)  # fmt: skip
+def test_what_is_no_file_of_entries_is_told(tmp_path, pattern, says):
+    (tmp_path / "box").mkdir()
+    os.mkfifo(tmp_path / "pipe.jsonl")
+    (tmp_path / "subscribers").mkdir()
+    (tmp_path / "subscribers/people.csv").write_text("email", "utf-8")
+    with pytest.raises(errors.FetchError, match=says):
+        files.find(pattern, tmp_path)
+
+
+def test_people_are_left_out_of_a_pattern(tmp_path):
+    for name in ("subscribers", "inbox"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.csv").write_text("x", "utf-8")
+    assert files.find("*/*.csv", tmp_path) == [tmp_path / "inbox/a.csv"]

@@ -233,7 +233,7 @@ def test_misspelt_template_is_told_with_its_likely_name(bench):
 
 
 def test_words_that_are_not_translated_are_told(bench):
-    bench.settings(more='language = "de"')
+    bench.settings(more='language = "it"')
     assert any("translate parts/words.txt" in line.text for line in lines_of(bench, "templates"))
 
 

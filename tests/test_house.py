@@ -41,6 +41,7 @@ ROOM_OF = {
     "markupsafe": ["render"],
     "mjml": ["render/mjml"],
     "markdown_it": ["render"],
+    "babel": ["dates", "render/language"],
     "aiosmtplib": ["deliver/smtp"],
     "cryptography": ["deliver/dkim"],
     "idna": ["addresses", "deliver/message", "sources"],
@@ -49,6 +50,7 @@ ROOM_OF = {
     "fastapi": ["web"],
     "starlette": ["web"],
     "uvicorn": ["web"],
+    "watchfiles": ["web"],
 }
 
 
@@ -170,7 +172,10 @@ def test_nothing_foreseen_is_swallowed():
     edges = {
         "deliver/ledger",  # a job's edge: logged, and told to whoever asked
         "sources/__init__",  # one source's fault is its own
+        "sources/reading",  # a process hands it on to who asked, who logs it
+        "app/collecting",  # a source that cannot be stored: logged, and named in the report
         "render/templates",  # whatever an editor's template does wrong is a TemplateError
+        "curate/llm",  # whatever a server makes the client raise is the reason why there are no words
         "web/mailbox",  # hostile mail has made every part of `email` raise something
     }
     broad = [

@@ -197,6 +197,31 @@ def test_more_is_put_into_the_front_matter(start, end, before):
     assert changed.count("\n") == changed.count(end)
 
 
+def test_more_stands_before_tables_and_goes_when_nothing_is_left_out():
+    front, _, rest = FRONT.replace("date =", "more = { robots = 1 }\ndate =").rpartition("+++\n")
+    text = f'{front}[subjects]\nrobots = "R"\nmore = "a topic"\n+++\n{rest}'
+    changed = issuefile.with_more(text, {"robots": 3})
+    assert dict(read(changed).more) == {"robots": 3}
+    assert dict(read(changed).subjects) == {"robots": "R", "more": "a topic"}
+    assert read(issuefile.with_more(changed, {})).more == ()
+    assert "more = {" not in issuefile.with_more(changed, {})
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ('subjects = { robots = "" }', "subjects must be like"),
+        ("[subjects]\nrobots = 5", "subjects must be like"),
+        ('[subjects]\nrobots = "a\\nb"', "subject must be one line"),
+    ],
+)
+def test_bad_subjects_are_named_with_their_line(table, says):
+    front, _, rest = FRONT.rpartition("+++\n")
+    ((line, what),) = faults(f"{front}{table}\n+++\n{rest}")
+    assert line == front.count("\n") + 1
+    assert says in what
+
+
 # -- titles and bylines --------------------------------------------------------------------------------------------
 
 
@@ -367,6 +392,7 @@ sections = st.builds(
 issues = st.builds(
     types.Issue, texts, texts, texts, texts, st.dates(), st.one_of(st.none(), st.integers(1)), texts, texts, texts,
     st.lists(sections, max_size=3).map(tuple), texts, texts,
+    subjects=st.lists(st.tuples(texts, texts), max_size=2).map(tuple),
 )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def test_with_several_topics_an_import_wants_to_know_which(run, people):
         "weekly/rl-agents",
         "weekly/robots",
     ]
-    assert run("import", path, "--topic", "nope")[0] == 1
+    assert run("import", path, "--topic", "nope")[0] == 2
 
 
 def test_a_file_may_name_its_topics_and_an_unknown_one_is_a_bad_row(run, people):

@@ -30,6 +30,39 @@ def test_a_script_without_blanks_is_broken_between_its_letters():
     assert max(map(len, lines)) <= text.WIDTH
 
 
+def test_wide_letters_count_twice_and_marks_upon_letters_not_at_all():
+    assert text.columns("kelp") == 4
+    assert text.columns("海带 kelp") == 9
+    assert text.columns("مُقَالٌ") == 4
+    assert text.columns("e\u0301") == 1
+    assert text.columns("한국") == 4
+
+
+def test_no_line_is_wider_than_72_columns_in_any_script():
+    for source in (
+        "这里的潮汐很慢，海带很多。GRPO 方法在 15 个实验中提高了 6.75 个百分点（见图 2）。" * 6,
+        "ここの潮はとても遅く、昆布がたくさんあります。「GRPO」という方法を使います。" * 6,
+        "여기의 조수는 매우 느리고 다시마가 많습니다. " * 12,
+        "يُقدِّمُ الباحثون نموذجًا لمدينةٍ يسكنها أربعون ألفًا. " * 12,
+    ):
+        lines = text.wrap(source, "- ", "  ").split("\n")
+        assert max(map(text.columns, lines)) <= text.WIDTH
+        assert min(map(text.columns, lines[:-1])) > text.WIDTH - 20
+        assert not any(line.lstrip()[0] in "，。、」）" for line in lines)
+        assert not any(line.rstrip()[-1] in "「（" for line in lines)
+
+
+def test_a_latin_word_between_wide_letters_stays_whole():
+    lines = text.wrap("方法" * 17 + "reinforcement方法", width=72).split("\n")
+    assert lines == ["方法" * 17, "reinforcement方法"]
+
+
+def test_a_stray_line_is_told_its_side_on_a_page_from_the_right_only():
+    source = "GPT-5 يتعلّم\nقال GPT\nhttps://example.org/مقال\nplain words\n"
+    assert text.tidy(source) == source
+    assert text.tidy("GPT-5 يتعلّم\nplain words\n", "rtl") == "\u200fGPT-5 يتعلّم\nplain words\n"
+
+
 @given(st.text(alphabet=st.characters(codec="utf-8")))
 def test_wrapping_loses_and_changes_nothing_but_blanks(source):
     assert "".join(text.wrap(source).split()) == "".join(source.split())

@@ -41,6 +41,15 @@ def test_a_summary_alone_and_a_title_alone_are_enough():
     assert not bad
 
 
+def test_a_row_may_have_a_doi_and_need_not_have_a_link():
+    good, bad = read({"summary": "x", "doi": "https://doi.org/10.5555/lake.77"}, {"summary": "y", "doi": "lake 77"})
+    assert [(entry.doi, entry.url) for _, entry in good] == [("https://doi.org/10.5555/lake.77", None)]
+    assert [row.reason for row in bad] == ["“doi” must be a DOI, like 10.1000/182"]
+    good, bad = rows.read_csv(b"title,url,doi\nOtters,,10.5555/a\nHerons,https://site.test/h,\n", now=NOW)
+    assert [(entry.doi, entry.url) for _, entry in good] == [("10.5555/a", None), (None, "https://site.test/h")]
+    assert not bad
+
+
 def test_a_date_that_cannot_be_believed_is_no_date():
     good, bad = read({"summary": "x", "published": "1889-01-01"}, {"summary": "y", "published": "2031-01-01"})
     assert [entry.published for _, entry in good] == [None, None]

@@ -10,6 +10,7 @@ import xml.sax.saxutils
 from httpd import Reply, serve
 
 from newsletter import config, sources, types
+from newsletter.sources import visits
 
 NOW = dt.datetime(2026, 9, 10, 12, tzinfo=dt.UTC)
 LIMITS = config.Collect(allow_private=["127.0.0.0/8"], deadline=dt.timedelta(seconds=5))
@@ -261,7 +262,9 @@ def test_a_pattern_none_of_whose_files_can_be_read_has_failed(tmp_path):
     assert len(found.error.splitlines()) == 3
     none = visit("file:*.jsonl", folder=tmp_path)["file:*.jsonl"]
     assert none.status == "new"
-    assert none.note.startswith(types.EMPTY_EXPECTED)
+    assert none.note == "no file of the workspace matches file:*.jsonl"
+    again = visit(sources.Ask("file:*.jsonl", validators=none.validators), folder=tmp_path)["file:*.jsonl"]
+    assert (again.status, again.note) == ("unchanged", none.note)
 
 
 def test_no_source_leads_out_of_the_workspace(tmp_path):
@@ -277,3 +280,18 @@ def test_no_source_leads_out_of_the_workspace(tmp_path):
     ):
         found = visit(url, folder=folder)[url]
         assert (found.status, found.entries) == ("failed", ())
+
+
+def test_texts_of_a_document_that_is_all_text_are_cut():
+    def read(_):
+        return "T", tuple(types.FoundEntry(summary="many words " * 1_000, guid=str(i)) for i in range(many))
+
+    many = 10
+    assert visits.bearable(read, b"") == read(b"")
+    many = 400
+    _, entries = visits.bearable(read, b"")
+    assert {len(entry.summary) for entry in entries} == {len(entries[0].summary)}
+    assert 1_900 < len(entries[0].summary) <= 2_000
+    many = 2_000
+    _, entries = visits.bearable(read, b"")
+    assert sum(len(entry.summary) for entry in entries) <= 500 * many

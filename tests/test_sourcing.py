@@ -8,6 +8,7 @@ from conftest import THURSDAY, WEDNESDAY
 
 from newsletter import errors
 from newsletter.app import sourcing
+from newsletter.store import sources
 
 DAILY = """
 [[newsletter]]
@@ -223,3 +224,25 @@ def test_discover_answers_with_the_feeds_of_a_page(bench):
             report = app.discover(server.url("/"))
     assert report.as_json()["feeds"] == [{"url": server.url("/f"), "title": "Feed", "entries": 1}]
     assert [url for url, _ in report.tried] == [server.url("/")]
+
+
+def test_as_seen_is_refused_once_there_is_an_issue(bench):
+    bench.entries("one")
+    bench.compose()
+    with bench.app() as app, pytest.raises(errors.StateError, match="entries drop"):
+        app.collect(as_seen=True)
+
+
+def test_check_keeps_the_turns_of_the_database_and_makes_none(bench):
+    bench.settings(tail="[collect]\nallow_private = ['127.0.0.0/8']\n")
+    with httpd.serve({"/f": httpd.Reply(b"x")}) as server:
+        with bench.app() as app:
+            app.check_sources([server.url("/f")])
+        assert not (bench.folder / "subscribers/newsletter.db").exists()
+        with bench.app() as app:
+            with app.store.write() as session:
+                sources.take_turn(session, "127.0.0.1", "x", app.wall_clock(), lambda _: False)
+                sources.give_turn(session, "127.0.0.1", "x", app.wall_clock(), 5000.0)
+            (found,) = app.check_sources([server.url("/f")])
+    assert "asked for a pause" in found.error
+    assert len(server.asked) == 1

@@ -69,6 +69,28 @@ def test_a_way_back_leads_to_an_empty_database(opened):
     assert store.upgrade(opened) == store.HEAD
 
 
+def test_entries_of_an_older_schema_are_known_by_their_works(opened):
+    config = alembic()
+    keys = ["arxiv:2609.01234", "doi:10.5555/lake.77", "doi:sha256:0123", "url:site.test/a"]
+    with opened.engine.execution_options(write=True).connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0003")
+        for number, key in enumerate(keys):
+            values = f"('{key}', '{number}', '[]', '[]', '', 0, '2026-09-11')"
+            columns = "key, ref, authors, categories, summary, published_is_date, first_seen_at"
+            connection.exec_driver_sql(f"insert into entry ({columns}) values {values}")
+        connection.commit()
+    store.upgrade(opened)
+    with opened.read() as session:
+        found = session.execute(sa.text("select arxiv, doi from entry order by id")).all()
+    assert [tuple(row) for row in found] == [
+        ("2609.01234", None),
+        (None, "10.5555/lake.77"),
+        (None, None),
+        (None, None),
+    ]
+
+
 def test_migration_that_fails_leaves_nothing_behind(url, monkeypatch, tmp_path):
     found = store.connect_any(url)
 

@@ -195,6 +195,32 @@ def test_a_new_guid_is_remembered_and_a_missing_one_forgets_nothing(session):
     assert [by.guid for by in rows(session, tables.EntrySource)] == ["2"]
 
 
+def test_a_paper_and_its_article_are_one_whichever_comes_first(session):
+    paper = entry("Lakes", "https://arxiv.org/abs/2609.01234v1", "p", doi="10.5555/LAKE.77", journal="Lakes 7 (2026)")
+    article = entry("Lakes, warmer", "https://pub.test/77", "a", doi="doi:10.5555/lake.77")
+    assert save(session, paper).new == 1
+    assert save(session, article, source=B).new == 0
+    assert save(session, dataclasses.replace(article, url="https://doi.org/10.5555/lake.77"), source=B).new == 0
+    (row,) = rows(session, tables.Entry)
+    assert (row.key, row.arxiv, row.doi, row.journal) == (
+        "arxiv:2609.01234",
+        "2609.01234",
+        "10.5555/lake.77",
+        "Lakes 7 (2026)",
+    )
+
+
+def test_an_entry_that_has_gone_out_still_learns_its_other_name(session):
+    article = entry("Lakes", "https://pub.test/77", "a", doi="10.5555/lake.77")
+    save(session, article)
+    claim(session, 1, "sent")
+    paper = entry("Lakes", "https://arxiv.org/abs/2609.01234v1", "p", doi="10.5555/lake.77", authors=("Ann",))
+    assert save(session, paper, source=B) == entries.Saved(seen=1)
+    assert save(session, dataclasses.replace(paper, doi=None, guid="x"), source="https://feeds.test/c.xml").new == 0
+    (row,) = rows(session, tables.Entry)
+    assert (row.key, row.arxiv, row.authors, row.changed_at) == ("doi:10.5555/lake.77", "2609.01234", [], None)
+
+
 def test_refs_that_collide_grow(session):
     keys = ["url:site.test/a", "url:site.test/b"]
     first = entries._refs(session, keys)
@@ -223,9 +249,10 @@ documents = st.lists(
     st.builds(
         entry,
         title=words,
-        url=st.none() | words.map("https://site.test/{}".format),
+        url=st.none() | words.map("https://site.test/{}".format) | st.just("https://arxiv.org/abs/2609.01234v1"),
         guid=st.none() | st.sampled_from("abc"),
         summary=words,
+        doi=st.none() | st.sampled_from(["10.5555/a", "10.5555/b"]),
     ),
     max_size=5,
 )

@@ -1,14 +1,15 @@
 """Templates: found, frozen, extended; every fault names its file and line; `reader` can only be printed."""
 
 import dataclasses
+import datetime as dt
 import json
 import re
 
 import pytest
-from test_render import TEMPLATES, edition, entry, issue, section, two_topics
+from test_render import TEMPLATES, Seen, edition, entry, issue, section, two_topics
 
-from newsletter import errors, render, types, workspace
-from newsletter.render import templates, views
+from newsletter import colours, compose, config, errors, issuefile, render, types, workspace
+from newsletter.render import sandbox, templates, views
 
 SHIPPED = workspace.starter() / "templates"
 PAGE = """\
@@ -98,14 +99,161 @@ def test_what_a_macro_of_a_text_file_returns_is_escaped_in_html_and_not_in_text(
     assert "subscribed to Kelp & <b>tides</b> as" in made.text
 
 
-def test_a_service_mail_is_rendered_by_its_name():
-    found = own()
-    found = render.Templates(
-        {**found.sources, "mail/hi.mjml": PAGE.format("<mj-text>{{ url }}</mj-text>"), "mail/hi.txt": "{{ url }}"}
+def letter(tag="en-GB", **changes):
+    made = dataclasses.replace(two_topics(), language=tag, **changes)
+    return views.newsletter(made, made.base_url)
+
+
+ABOUT = views.Mail("https://news.example.org/confirm/abc?x=1&y=2", ("Living with the tide", "Trams"), 48)
+
+
+def test_a_confirmation_asks_once_and_says_what_for():
+    made = render.mail(TEMPLATES, "mail/confirm", letter(), ABOUT)
+    assert made.subject == "Please confirm your subscription to News without the noise"
+    assert made.topics == ()
+    assert (
+        made.text
+        == f"""\
+Please confirm your subscription to News without the noise
+
+Somebody, most likely you, asked us to send News without the noise to
+{types.mark("email")}
+
+Your topics:
+- Living with the tide
+- Trams
+
+Yes, send it to me:
+https://news.example.org/confirm/abc?x=1&y=2
+
+The link works for 48 hours. If it was not you, do nothing: without your
+yes you will not hear from us again.
+
+{"-" * 72}
+
+1 Example Street, London
+
+No tracking: nobody sees what you open or follow.
+"""
     )
-    html, text = render.mail(found, "mail/hi", url="https://example.org/?a=1&b=2")
-    assert "https://example.org/?a=1&amp;b=2" in html
-    assert text == "https://example.org/?a=1&b=2\n"
+    seen = Seen(made.html)
+    assert seen.links == [("https://news.example.org/confirm/abc?x=1&y=2", "Yes, send it to me")]
+    assert types.mark("unsubscribe_url") not in made.html + made.text
+    for words in ("One more step", "Living with the tide", "The link works for 48 hours.", types.mark("email")):
+        assert words in seen.words
+
+
+@pytest.mark.parametrize("name", ["mail/confirm", "mail/welcome", "mail/goodbye"])
+def test_a_service_mail_says_the_same_in_both_parts(name):
+    made = render.mail(TEMPLATES, name, letter(), ABOUT)
+    seen = Seen(made.html)
+    assert [tag for tag, _ in seen.tags if re.fullmatch("h[1-6]", tag)] == ["h1"]
+    assert f"<title>{made.subject}</title>" in made.html
+    for url, words in seen.links:
+        assert f"{words}:\n{url}\n" in made.text
+    for line in made.text.split("\n")[1:]:
+        assert line.startswith(("---", "http", types.MARK_OPEN)) or line.removeprefix("- ").rstrip(":") in seen.words
+    assert max(map(len, made.text.split("\n"))) <= 72
+
+
+def test_a_service_mail_without_topics_lists_none():
+    made = render.mail(TEMPLATES, "mail/welcome", letter(), dataclasses.replace(ABOUT, topics=()))
+    assert "Your topics" not in made.html + made.text
+    assert "<li" not in made.html
+
+
+def test_the_subject_of_a_service_mail_is_a_block_of_its_own_template():
+    source = (
+        '{% extends "default:mail/confirm.txt" %}{% block subject %}One click, {{ newsletter.title }}{% endblock %}'
+    )
+    found = render.Templates({**TEMPLATES.sources, "mail/confirm.txt": source})
+    made = render.mail(found, "mail/confirm", letter(), ABOUT)
+    assert made.subject == "One click, News without the noise"
+    assert "Yes, send it to me" in made.text
+    with pytest.raises(errors.TemplateError, match="has no block 'subject'"):
+        render.mail(render.Templates({**TEMPLATES.sources, "mail/confirm.txt": "x"}), "mail/confirm", letter(), ABOUT)
+
+
+def test_hostile_titles_are_only_text_in_service_mails():
+    title = "</mj-title><script>x</script> {{ 7 * 191 }} \"'"
+    for name in ("mail/confirm", "mail/welcome", "mail/goodbye"):
+        made = render.mail(TEMPLATES, name, letter(title=title), dataclasses.replace(ABOUT, topics=(title,)))
+        assert "script" not in {tag for tag, _ in Seen(made.html).tags}
+        assert "1337" not in made.html + made.text
+
+
+# -- how a newsletter looks ----------------------------------------------------------------------------------------
+
+
+def test_the_accent_of_the_settings_is_used_in_light_and_in_dark():
+    html = edition(dataclasses.replace(two_topics(), accent="#00587a")).html
+    assert "color:#00587a" in html
+    assert f".words .accent{{color:{colours.for_dark('#00587a')}!important}}" in html
+    assert "#9a4a2f" not in html
+    assert "#e0a58e" not in html
+    assert "#ffcc00" in edition(dataclasses.replace(two_topics(), accent="#00587a", dark_accent="#ffcc00")).html
+
+
+def test_a_logo_stands_above_the_title_with_its_words():
+    made = dataclasses.replace(two_topics(), logo="https://news.example.org/a.png?x=1&y=2", logo_alt='A "pier"')
+    html = edition(made).html
+    (logo,) = (given for tag, given in Seen(html).tags if tag == "img")
+    assert (logo["src"], logo["alt"]) == ("https://news.example.org/a.png?x=1&y=2", 'A "pier"')
+    assert html.index("<img") < html.index("<h1")
+    assert "<img" in render.mail(TEMPLATES, "mail/confirm", views.newsletter(made, made.base_url), ABOUT).html
+    assert "<img" not in edition(two_topics()).html
+
+
+def test_a_footer_of_ones_own_stands_in_both_parts_of_every_mail():
+    made = dataclasses.replace(two_topics(), footer="Set by hand & sent on Fridays.")
+    welcome = render.mail(TEMPLATES, "mail/welcome", views.newsletter(made, made.base_url), ABOUT)
+    for got in (edition(made), welcome):
+        assert "Set by hand & sent on Fridays." in got.text
+        assert "Set by hand & sent on Fridays." in Seen(got.html).words
+
+
+def test_the_settings_and_an_issue_that_was_frozen_look_alike():
+    settings = config.read((workspace.starter() / "newsletter.toml").read_text("utf-8"), SHIPPED.parent, {})
+    of = settings.newsletter[0]
+    made = dataclasses.replace(two_topics(), title=of.title, language=of.language, postal_address=of.postal_address)
+    assert views.newsletter(of, "https://news.example.org") == views.newsletter(made, "https://news.example.org")
+
+
+LOOKS = {
+    "direction": "rtl",
+    "accent": "#00587a",
+    "dark_accent": "#88ccee",
+    "logo": "https://news.example.org/logo.png",
+    "logo_alt": "A pier",
+    "footer": "Set by hand.",
+}
+
+
+def test_how_it_looks_is_frozen_with_an_issue():
+    lines = "\n".join(f'{key} = "{value}"' for key, value in LOOKS.items())
+    sample = re.sub(r"(?m)^(?:accent|direction) = .*$", "", (SHIPPED.parent / "newsletter.toml").read_text("utf-8"))
+    text = sample.replace('slug = "weekly"', f'slug = "weekly"\n{lines}')
+    of = config.read(text, SHIPPED.parent, {}).newsletter[0]
+    cutoff = dt.datetime(2026, 9, 10, 11, tzinfo=dt.UTC)
+    head = issuefile.front(newsletter="weekly", date="2026-09-11", cutoff=cutoff, subject="Kelp")
+    draft = issuefile.read(f"{head}## Tides {{#rl-agents}}\n\n### Kelp grows\n", "x.md")
+    made = compose.issue_of(
+        draft, of, period="2026-09-11", base_url="https://news.example.org", path="x.md", claims=None
+    )
+    assert {key: getattr(made, key) for key in LOOKS} == LOOKS
+    assert issuefile.thaw(issuefile.freeze(made)) == made
+
+
+def test_an_issue_that_was_frozen_before_there_was_a_choice_still_thaws():
+    values = json.loads(issuefile.freeze(two_topics()))
+    old = json.dumps({key: value for key, value in values.items() if key not in LOOKS})
+    assert edition(issuefile.thaw(old)) == edition(two_topics())
+
+
+def test_a_look_and_an_issue_template_of_the_time_before_go_on_working():
+    old = TEMPLATES.sources["default:issue.mjml"].replace(" with context", "").replace("newsletter.", "issue.")
+    html = edition(two_topics(), templates=own(issue_mjml=old)).html
+    assert "#9a4a2f" in html
 
 
 # -- faults --------------------------------------------------------------------------------------------------------
@@ -122,7 +270,7 @@ def test_a_service_mail_is_rendered_by_its_name():
         ("{{ ''.__class__.__mro__ }}", "unsafe"),
         ("{{ range(10 ** 9) }}", "Range too big"),
         ("{{ 1 / 0 }}", "division by zero"),
-        ("{% include 'issue.mjml' %}", "includes or extends itself without end"),
+        ("{% include 'issue.mjml' %}", "includes, extends or calls itself without end"),
         ("{{ 'x' | styled({}) }}", "styled is for the text of an issue"),
     ],
 )
@@ -143,7 +291,7 @@ def test_a_template_that_extends_itself_is_told_so():
 
 
 def test_a_template_that_gives_far_too_much_is_refused():
-    assert "that is no mail" in str(fault("{{ 'x' * 5000000 }}"))
+    assert "makes a value of 5,000,000 characters" in str(fault("{{ 'x' * 5000000 }}"))
 
 
 # -- what is personal ------------------------------------------------------------------------------------------------
@@ -208,20 +356,75 @@ def test_a_block_with_a_personal_field_cannot_be_changed_either():
 # -- the documentation ------------------------------------------------------------------------------------------------
 
 
+KINDS = {
+    "issue": views.Issue,
+    "section": views.Section,
+    "entry": views.Entry,
+    "newsletter": views.Newsletter,
+    "mail": views.Mail,
+    "reader": templates.Reader,
+}
+
+
 def test_the_readme_lists_exactly_the_variables_that_exist():
     text = (SHIPPED / "README.md").read_text("utf-8")
-    listed = re.findall(r"^\| `((?:issue|section|entry|reader)\.(?!mjml|txt)\w+)` \|", text, re.MULTILINE)
-    kinds = {"issue": views.Issue, "section": views.Section, "entry": views.Entry, "reader": templates.Reader}
-    assert listed == [f"{name}.{field.name}" for name, kind in kinds.items() for field in dataclasses.fields(kind)]
+    listed = re.findall(
+        r"^\| `((?:issue|section|entry|newsletter|mail|reader)\.(?!(?:mjml|txt|po)\b)\w+)` \|", text, re.MULTILINE
+    )
+    assert listed == [f"{name}.{field.name}" for name, kind in KINDS.items() for field in dataclasses.fields(kind)]
     assert tuple(field.name for field in dataclasses.fields(templates.Reader)) == types.PERSONAL
+
+
+def asked_of(render_it):
+    """What a template may name, found by naming all of it: {kind: fields}."""
+    piece = "{{ " + " ~ ".join(f"{kind} is defined" for kind in KINDS) + " }}"
+    said = render_it(piece)
+    return [kind for kind, there in zip(KINDS, re.findall("True|False", said), strict=True) if there == "True"]
+
+
+def test_an_issue_and_a_service_mail_have_the_variables_that_the_readme_gives_them():
+    def issue_text(piece):
+        source = f"{{% set _ = 1 %}}{piece.replace('reader is defined', '1 is defined')}{{{{ reader.email }}}}"
+        return edition(two_topics(), templates=own(issue_txt=source)).text
+
+    def mail_text(piece):
+        source = f"{{% block subject %}}s{{% endblock %}}{piece.replace('reader is defined', '1 is defined')}"
+        found = render.Templates({**TEMPLATES.sources, "mail/welcome.txt": source})
+        return render.mail(found, "mail/welcome", letter(), ABOUT).text
+
+    assert asked_of(issue_text) == ["issue", "newsletter", "reader"]
+    assert asked_of(mail_text) == ["newsletter", "mail", "reader"]
+
+
+def test_every_variable_prints_in_its_template():
+    def fields(kind):
+        return "".join(f"{{% set _ = {kind}.{field.name} %}}" for field in dataclasses.fields(KINDS[kind]))
+
+    inner = f"{{% for section in issue.sections %}}{fields('section')}{{% for entry in section.entries %}}{fields('entry')}{{% endfor %}}{{% endfor %}}"
+    source = fields("issue") + fields("newsletter") + inner + "{{ reader.email }}{{ reader.name }}done"
+    assert "done" in edition(two_topics(), templates=own(issue_txt=source)).text
+    source = "{% block subject %}s{% endblock %}" + fields("mail") + fields("newsletter") + "done"
+    found = render.Templates({**TEMPLATES.sources, "mail/goodbye.txt": source})
+    assert "done" in render.mail(found, "mail/goodbye", letter(), ABOUT).text
 
 
 def test_the_readme_lists_exactly_the_blocks_that_exist():
     text = (SHIPPED / "README.md").read_text("utf-8")
-    for name in ("issue.mjml", "issue.txt"):
+    for name in ("issue.mjml", "issue.txt", "parts/mail.mjml", "parts/mail.txt"):
         (listed,) = re.findall(rf"Blocks of `{re.escape(name)}`:([^;.]*)", text)
-        blocks = re.findall(r"{% block (\w+) %}", TEMPLATES.sources[f"default:{name}"])
+        blocks = re.findall(r"{% block (\w+)", TEMPLATES.sources[f"default:{name}"])
         assert re.findall(r"`(\w+)`", listed) == blocks
+
+
+def test_the_readme_lists_exactly_the_files_and_the_filters_that_exist():
+    text = (SHIPPED / "README.md").read_text("utf-8")
+    table = text.partition("## To change")[0]
+    listed = set(re.findall(r"`([\w/]+\.(?:mjml|txt|po))`", table))
+    listed = {f"locale/{name}" if name.endswith(".po") and "/" not in name else name for name in listed}
+    listed |= {f"mail/{name}.{kind}" for name in re.findall(r"`mail/(\w+)`", table) for kind in ("mjml", "txt")}
+    assert listed == set(TEMPLATES.shipped())
+    (filters,) = re.findall(r"Of Jinja's filters these:\n(.*?)\.\n", text, re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", filters)) == sandbox.FILTERS
 
 
 def test_every_example_of_the_readme_works():

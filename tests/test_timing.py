@@ -72,10 +72,13 @@ def test_a_feed_says_when_it_is_not_written():
         (None, types.Pauses(ttl=999_999), 24),
         (None, types.Pauses(hours=(13, 14)), 2.5),  # from 12:30 over 13:30 to 15:00
         (None, types.Pauses(days=(3,)), 11.5),  # until midnight
-        (None, types.Pauses(days=(3, 4, 5)), 24),
+        (None, types.Pauses(days=(3, 4, 5)), 11.5 + 48),  # all of Friday and Saturday too
+        (None, types.Pauses(days=(3,), hours=(0, 1)), 13.5),  # midnight is no use: its hour is skipped
+        (None, types.Pauses(days=tuple(range(7))), 1),  # never: not believed
+        (None, types.Pauses(hours=tuple(range(24))), 1),
     ],
 )
-def test_hints_push_the_next_check_by_a_day_at_most(fresh, pauses, hours):
+def test_hints_push_the_next_check(fresh, pauses, hours):
     assert timing.wait(fresh, pauses, NOW) == (hours * HOUR if hours else None)
 
 
@@ -89,6 +92,21 @@ def test_hints_push_the_next_check_by_a_day_at_most(fresh, pauses, hours):
     ),
     st.timedeltas(dt.timedelta(0), dt.timedelta(days=999)).map(NOW.__add__),
 )
-def test_no_hint_keeps_us_away_for_longer_than_a_day(fresh, pauses, now):
+def test_next_check_is_the_first_instant_that_is_in_no_pause(fresh, pauses, now):
     wait = timing.wait(fresh, pauses, now)
-    assert wait is None or 3600 <= wait <= 86400
+    if wait is None:
+        assert (fresh, pauses) == (None, types.Pauses())
+        return
+    assert 3600 <= wait <= 8 * 86400
+    if len(pauses.hours) < 24 and len(pauses.days) < 7:
+        moment = now + dt.timedelta(seconds=wait)
+        assert not timing.is_paused(pauses, moment)
+        asked = min(max(fresh or 0, (pauses.ttl or 0) * 60, 3600), 86400)
+        before = [now + dt.timedelta(seconds=asked + 60 * i) for i in range(int((wait - asked) // 60))]
+        assert all(timing.is_paused(pauses, each) for each in before)
+
+
+def test_two_skipped_days_lead_to_the_third():
+    sunday = dt.datetime(2026, 9, 13, 23, 10, tzinfo=dt.UTC)
+    wait = timing.wait(None, types.Pauses(days=(0, 1)), sunday)
+    assert sunday + dt.timedelta(seconds=wait) == dt.datetime(2026, 9, 16, tzinfo=dt.UTC)

@@ -47,6 +47,26 @@ def test_without_a_phrase_the_first_words_are_taken_up_to_the_end_of_a_clause():
     assert {text: text[: words.ends(text)[0]] for text in cases} == cases
 
 
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("Okafor et al. haben 140 Sensoren angebracht.", "Okafor et al."),
+        ("Lindqvist und Mora vergleichen zwei Marschen.", "Lindqvist und Mora"),
+        ("Müller und Kollegen messen den Tang.", "Müller und Kollegen"),
+        ("Die Autorinnen modellieren eine Stadt.", "Die Autorinnen"),
+        ("Les chercheuses étudient la marée.", "Les chercheuses"),
+        ("Lefèvre et ses collègues étudient la marée.", "Lefèvre et ses collègues"),
+        ("Lindqvist et Mora étudient la marée.", "Lindqvist et Mora"),
+        ("Los autores modelan una ciudad.", "Los autores"),
+        ("Núñez y colaboradores miden la marea.", "Núñez y colaboradores"),
+        ("Warum die 14 immer zu spät kommt.", "Warum die 14"),
+        ("Une note de la côte sans lien.", "Une note de la côte"),
+    ],
+)
+def test_the_same_forms_in_german_french_and_spanish(text, phrase):
+    assert text[: words.ends(text)[0]] == phrase
+
+
 def test_a_longer_handle_takes_words_that_tell_something():
     text = "The authors built a tide table for trams."
     assert [text[:end] for end in words.ends(text)][:4] == [
@@ -74,6 +94,8 @@ def test_authors_that_the_summary_begins_with_are_said():
     assert words.said("Okafor et al.", "Okafor and colleagues fitted sensors.")
     assert words.said("Lindqvist  and Mora", "Lindqvist and Mora compare marshes.")
     assert not words.said("Okafor et al.", "Okafors et al. fitted sensors.")
+    assert words.said("Okafor et al.", "Okafor und Kollegen messen.")
+    assert words.said("Okafor y colaboradores", "Okafor et al. miden.")
     assert not words.said("Okafor", "Okaforian tides.")
     assert not words.said("Mora et al.", "The authors fitted sensors.")
     assert not words.said("6 Sept 2026", "6 Sept 2026 was dry.")

@@ -104,8 +104,10 @@ class Newsletter:
 
         `as_seen`, for moving in: ask all, then drop what waits of them, since readers know it.
         """
-        from newsletter.app import collecting
+        from newsletter.app import collecting, sourcing
 
+        if as_seen:
+            sourcing.refuse_after_first_issue(self, newsletter, topic)
         wanted = collecting.wanted(self, newsletter, topic)
         report = asyncio.run(
             collecting.collect(
@@ -118,8 +120,6 @@ class Newsletter:
         )
         if not as_seen:
             return report
-        from newsletter.app import sourcing
-
         return dataclasses.replace(report, as_seen=sourcing.mark_as_seen(self, newsletter, topic))
 
     def import_entries(self, data: bytes, topics: Sequence[str], newsletter: str | None = None) -> reports.ImportReport:
@@ -137,17 +137,25 @@ class Newsletter:
         ref: str | None = None,
     ) -> list[dict[str, Any]]:
         """Entries as the listings and their JSON show them, newest first."""
-        from newsletter.app import collecting
+        from newsletter.app import entries
 
-        return collecting.entries_listing(self, newsletter=newsletter, topic=topic, state=state, ref=ref)
+        return entries.listing(self, newsletter=newsletter, topic=topic, state=state, ref=ref)
 
     def drop_entries(
         self, refs: Sequence[str], reason: str, newsletter: str | None = None, *, dry_run: bool = False
     ) -> tuple[int, list[str]]:
         """Drop entries that wait or are held: (how many, those that cannot be)."""
-        from newsletter.app import collecting
+        from newsletter.app import entries
 
-        return collecting.drop(self, refs, reason, newsletter, dry_run=dry_run)
+        return entries.drop(self, refs, reason, newsletter, dry_run=dry_run)
+
+    def restore_entries(
+        self, refs: Sequence[str], newsletter: str | None = None, *, dry_run: bool = False
+    ) -> tuple[int, list[str]]:
+        """Bring dropped and held entries back: (how many, those that cannot be)."""
+        from newsletter.app import entries
+
+        return entries.restore(self, refs, newsletter, dry_run=dry_run)
 
     def sources(self) -> list[reports.SourceView]:
         """The sources of the settings, and how they fare."""
@@ -199,11 +207,22 @@ class Newsletter:
 
         return composing.compose(self, self.settings.newsletter_of(newsletter), refresh=refresh, special=special)
 
-    def check(self, issue: str) -> reports.CheckReport:
-        """Look for mistakes in every edition: of the draft, or of what is frozen."""
+    def check(
+        self,
+        issue: str,
+        *,
+        online: bool = False,
+        spam: bool = False,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> reports.CheckReport:
+        """Look for mistakes in every edition: of the draft, or of what is frozen.
+
+        `online`: try the links as well; `spam`: ask SpamAssassin.
+        """
         from newsletter.app import editing
 
-        return editing.check(self, self.workspace.issue_name(issue))
+        name = self.workspace.issue_name(issue)
+        return editing.check(self, name, online=online, spam=spam, progress=progress)
 
     def approve(self, issue: str, by: str) -> reports.ApproveReport:
         """Freeze the draft: these bytes are what will be sent. Raises `errors.CheckError` when there are errors."""
@@ -227,9 +246,9 @@ class Newsletter:
 
     def issues(self, newsletter: str | None = None) -> list[reports.IssueView]:
         """All issues, newest first."""
-        from newsletter.app import composing
+        from newsletter.app import issues
 
-        return composing.listing(self, newsletter)
+        return issues.listing(self, newsletter)
 
     # -- sending -------------------------------------------------------------------------------------------------
 
@@ -290,9 +309,9 @@ class Newsletter:
 
     def cancel(self, issue: str, *, dry_run: bool = False) -> int:
         """Give an issue up before its first mail; its entries wait again. Returns how many."""
-        from newsletter.app import composing
+        from newsletter.app import issues
 
-        return composing.cancel(self, self.workspace.issue_name(issue), dry_run=dry_run)
+        return issues.cancel(self, self.workspace.issue_name(issue), dry_run=dry_run)
 
     # -- people --------------------------------------------------------------------------------------------------
 
@@ -313,9 +332,9 @@ class Newsletter:
 
     def schedule(self, newsletter: str | None, start: dt.datetime, end: dt.datetime) -> list[reports.Event]:
         """What the schedule says will happen between two instants, in order."""
-        from newsletter.app import composing
+        from newsletter.app import issues
 
-        return composing.schedule(self, newsletter, start, end)
+        return issues.schedule(self, newsletter, start, end)
 
     # -- the house -----------------------------------------------------------------------------------------------
 

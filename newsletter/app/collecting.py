@@ -7,29 +7,31 @@ import contextlib
 import dataclasses
 import datetime as dt
 import hashlib
+import logging
 import random
-import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sqlmodel import Session
 
 from newsletter import collect as deciding
 from newsletter import config, errors, types
 from newsletter import sources as visiting
-from newsletter.app import reports
-from newsletter.sources import plain, rows
-from newsletter.store import claims, entries, owners, sources, tables
+from newsletter.app import reports, turns
+from newsletter.sources import manners, rows, timing
+from newsletter.store import entries, sources, tables
 
 if TYPE_CHECKING:
     from newsletter.app import Newsletter as App
 
+log = logging.getLogger(__name__)
+
 IMPORT = "import:"  # what an imported entry's source is called; with the topic, so that ids mean something
+MOST_ANSWERS, MOST_TEXT = 32, 1_000_000  # answers, and characters, that are stored by one commit
+LINGER = 0.2  # seconds that an answer may wait for others
+_LEAST = 500  # characters that an entry counts for at least
 SETTLED = dt.timedelta(days=3)  # arXiv announces Friday's papers on Monday, and its search runs behind that
-LONGEST_SUMMARY = 1_500  # characters, in a listing of many
 Place = tuple[str, str]
-P = ParamSpec("P")
-T = TypeVar("T")
 Wanted = dict[str, tuple[config.Source, list[Place]]]
 
 
@@ -61,46 +63,58 @@ async def collect(
     progress: Callable[[int, int], None] | None,
 ) -> reports.CollectReport:
     """Visit what is due and store what is new; one source's fault is its own."""
-    now = app.clock.started
-    with app.store.read() as session:
-        known = sources.known(session, list(chosen))
-        due = [
-            url
-            for url in chosen
-            if sources.is_due(known.get(url), now) or (everything and not sources.asked_to_wait(known.get(url), now))
-        ]
-        asks = [_ask(session, url, chosen[url], known.get(url), now, backfill) for url in due]
-    found = {url: _skipped(url, known.get(url)) for url in chosen}
-    if not asks:
-        return reports.CollectReport(list(found.values()), 0)
-    done = 0
-    keeper = _Keeper(app)
+    run = _Run(app, chosen, app.clock.started, everything=everything, backfill=backfill)
     try:
-        visits = visiting.visit(
-            asks,
-            app.settings.collect,
-            folder=app.workspace.path,
-            user_agent=app.user_agent,
-            now=now,
-            keeper=keeper,
-        )
-        async with contextlib.aclosing(visits) as answers:
-            async for collected in answers:
-                places = chosen[collected.url][1]
-                found[collected.url] = await asyncio.to_thread(
-                    keeper.alone, _store, app, collected, places, now, backfill
-                )
-                done += 1
-                if progress is not None:
-                    progress(done, len(asks))
+        asks, found = run.begin()
+        if asks:
+            visits = visiting.visit(
+                asks,
+                app.settings.collect,
+                folder=app.workspace.path,
+                user_agent=app.user_agent,
+                now=run.now,
+                keeper=run,
+            )
+            shelf = _Shelf(run)
+            async with contextlib.aclosing(visits) as answers:
+                try:
+                    async for collected in answers:
+                        await shelf.put(collected)
+                        del collected  # else it is kept while the next is read
+                        if progress is not None:
+                            progress(len(shelf.reports), len(asks))
+                finally:
+                    await shelf.close()
+            if progress is not None:
+                progress(len(asks), len(asks))
+            found |= {report.url: report for report in shelf.reports}
     finally:
-        keeper.close()
-    return reports.CollectReport(list(found.values()), sum(source.entries_new for source in found.values()))
+        run.close()
+    listed = [found[url] for url in chosen]
+    return reports.CollectReport(
+        listed,
+        sum(source.entries_new for source in listed),
+        entries_released=sum(source.entries_released for source in listed),
+    )
 
 
-def _skipped(url: str, row: tables.SourceState | None) -> reports.SourceReport:
-    """Of a source that is not asked; what is gone says so each time."""
-    return reports.SourceReport(url, "skipped", 0, 0, row.last_error if row and row.gone_at else None)
+def _skipped(url: str, row: tables.SourceState | None, now: dt.datetime) -> reports.SourceReport:
+    """Of a source that is not asked; what is gone, or asked to be left alone, says so each time."""
+    why = None
+    if row and row.gone_at:
+        why = row.last_error
+    elif row and sources.asked_to_wait(row, now):
+        why = f"its server asked to be left alone until {row.wait_until:%F %H:%M} UTC"
+    return reports.SourceReport(url, "skipped", 0, 0, why)
+
+
+def is_due(row: tables.SourceState | None, now: dt.datetime) -> bool:
+    """Is it time to ask a source? The slack of a timer counts for nothing in an hour in which it is not written."""
+    if not sources.is_due(row, now):
+        return False
+    if row is None or row.next_check_at is None or row.next_check_at <= now:
+        return True
+    return not timing.is_paused(sources.pauses(row), now)
 
 
 def _ask(
@@ -120,6 +134,7 @@ def _ask(
         url,
         source.name,
         resolved=row.moved_to,
+        title=row.title,
         pauses=sources.pauses(row),
         empty=bool(row.note and row.note.startswith((types.EMPTY_EXPECTED, types.EMPTY_SUSPICIOUS))),
         since=since,
@@ -136,58 +151,146 @@ def _ask(
     )
 
 
-class _Keeper:
-    """Keeps the turns of hosts in the database, by the machine's clock: a rehearsal does not govern them."""
+class _Run(turns.Turns):
+    """One run: its turns at hosts, and its claims on the sources that it asks.
 
-    def __init__(self, app: App) -> None:
-        self._app = app
-        self._writing = threading.Lock()
-        self._owner = owners.Owner(app.locks)
+    A source that another process is asking is waited for, and then asked only if it is still due.
+    """
 
-    def take(self, host: str) -> float:
-        """As `manners.Keeper.take`."""
-        with self._writing, self._app.store.write() as session:
-            return sources.take_turn(session, host, self._owner.id, self._app.wall_clock(), self._is_dead)
+    def __init__(
+        self, app: App, chosen: Wanted, now: dt.datetime, *, everything: bool, backfill: dt.timedelta | None
+    ) -> None:
+        super().__init__(app)
+        self.chosen, self.now, self.backfill = chosen, now, backfill
+        self._everything = everything
+        self._mine: set[str] = set()
 
-    def _is_dead(self, owner: str) -> bool:
-        dead = self._app.is_dead(owner)
-        if dead:
-            owners.bury(self._app.locks, owner)
-        return dead
+    def begin(self) -> tuple[list[visiting.Ask], dict[str, reports.SourceReport]]:
+        """What to ask, and what is said of the rest."""
+        with self.app.store.write() as session:
+            known = sources.known(session, list(self.chosen))
+            due = [url for url in self.chosen if self._is_wanted(known.get(url))]
+            self._mine = sources.claim(session, due, self.owner.id, self.is_dead)
+            asks = [_ask(session, url, self.chosen[url], known.get(url), self.now, self.backfill) for url in due]
+        rest = [url for url in self.chosen if url not in set(due)]
+        return asks, {url: _skipped(url, known.get(url), self.now) for url in rest}
 
-    def give(self, host: str, pause: float) -> None:
-        """As `manners.Keeper.give`."""
-        with self._writing, self._app.store.write() as session:
-            sources.give_turn(session, host, self._owner.id, self._app.wall_clock(), pause)
+    def _is_wanted(self, row: tables.SourceState | None) -> bool:
+        return is_due(row, self.now) or (self._everything and not sources.asked_to_wait(row, self.now))
 
-    def alone(self, store: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-        """Store something while no turn is taken: two threads of ours need not find the database busy."""
-        with self._writing:
-            return store(*given, **named)
+    def admit(self, source: str) -> float:
+        """As `manners.Keeper.admit`."""
+        if source in self._mine or self._everything:
+            return 0.0
+        with self.writing, self.app.store.write() as session:
+            if not sources.claim(session, [source], self.owner.id, self.is_dead):
+                return sources.LOOK_AGAIN
+            if not is_due(sources.known(session, [source]).get(source), self.now):
+                sources.unclaim(session, self.owner.id, [source])
+                raise manners.NotDue("another process has just asked it; --all asks it again")
+            self._mine.add(source)
+            return 0.0
+
+    def store(self, batch: Sequence[types.Collected]) -> list[reports.SourceReport]:
+        """What became of each. A source that cannot be stored costs the others of its batch nothing."""
+        with self.writing:
+            return self._stored_or_told(batch)
+
+    def _stored_or_told(self, batch: Sequence[types.Collected]) -> list[reports.SourceReport]:
+        try:
+            return self._stored(batch)
+        except errors.StoreError:
+            raise
+        except Exception:
+            if len(batch) > 1:
+                return [report for each in batch for report in self._stored_or_told([each])]
+            log.exception("a source could not be stored", extra={"source": batch[0].url})
+            what = "what it gave could not be stored, by a fault of ours; the log has more"
+            return self._stored([types.Collected(batch[0].url, "failed", error=what)])
+
+    def _stored(self, batch: Sequence[types.Collected]) -> list[reports.SourceReport]:
+        visited = [each.url for each in batch if each.status != "skipped"]
+        with self.app.store.write() as session:
+            rows = sources.ensure(session, visited)
+            found = [self._one(session, each, rows.get(each.url)) for each in batch]
+            sources.unclaim(session, self.owner.id, [each.url for each in batch])
+        return found
+
+    def _one(
+        self, session: Session, collected: types.Collected, row: tables.SourceState | None
+    ) -> reports.SourceReport:
+        if row is None:
+            return reports.SourceReport(collected.url, "skipped", 0, 0, collected.error)
+        places = self.chosen[collected.url][1]
+        newsletters = list({newsletter for newsletter, _ in places})
+        first = row.last_ok_at is None
+        held = sources.held_for_age(session, row, newsletters) if self.backfill else frozenset()
+        saved = _save(
+            session,
+            collected.entries,
+            row.id or 0,
+            collected.url,
+            places,
+            self.now,
+            first=first,
+            backfill=self.backfill,
+        )
+        released = len(held - sources.held_for_age(session, row, newsletters)) if held else 0
+        changed = bool(saved.new or saved.changed)
+        sources.record(session, collected, self.now, places=places, changed=changed, jitter=random.random(), row=row)
+        status = collected.status
+        if status == "new" and not (changed or first or released):
+            status = "unchanged"
+        return reports.SourceReport(
+            collected.url, status, len(collected.entries), saved.new, collected.error, released, collected.note
+        )
 
     def close(self) -> None:
-        """No more turns."""
-        self._owner.release()
+        """Give back what is still claimed."""
+        try:
+            if self._mine:
+                with self.writing, self.app.store.write() as session:
+                    sources.unclaim(session, self.owner.id)
+        finally:
+            super().close()
 
 
-def _store(
-    app: App, collected: types.Collected, places: Sequence[Place], now: dt.datetime, backfill: dt.timedelta | None
-) -> reports.SourceReport:
-    """One source's entries and how its visit went, in one transaction."""
-    if collected.status == "skipped":
-        return reports.SourceReport(collected.url, "skipped", 0, 0, collected.error)
-    with app.store.write() as session:
-        row = sources.ensure(session, [collected.url])[collected.url]
-        first = row.last_ok_at is None
-        saved = _save(
-            session, collected.entries, row.id or 0, collected.url, places, now, first=first, backfill=backfill
-        )
-        changed = bool(saved.new or saved.changed)
-        sources.record(session, collected, now, places=places, changed=changed, jitter=random.random(), row=row)
-    status = collected.status
-    if status == "new" and not changed and not first:
-        status = "unchanged"
-    return reports.SourceReport(collected.url, status, len(collected.entries), saved.new, collected.error)
+class _Shelf:
+    """Gathers answers for a moment, so that many are stored by one commit; a large one is stored at once."""
+
+    def __init__(self, run: _Run) -> None:
+        self.reports: list[reports.SourceReport] = []
+        self._run = run
+        self._batch: list[types.Collected] = []
+        self._soon: asyncio.Task[None] | None = None
+        self._storing = asyncio.Lock()
+
+    async def put(self, collected: types.Collected) -> None:
+        """Take an answer; returns when there is room for another."""
+        self._batch.append(collected)
+        size = sum(_LEAST + len(entry.summary) for each in self._batch for entry in each.entries)
+        if self._soon and self._soon.done():
+            await self._soon  # it may have failed
+        if size > MOST_TEXT or len(self._batch) >= MOST_ANSWERS:
+            await self._store()
+        elif self._soon is None or self._soon.done():
+            self._soon = asyncio.create_task(self._later())
+
+    async def _later(self) -> None:
+        await asyncio.sleep(LINGER)
+        await self._store()
+
+    async def _store(self) -> None:
+        async with self._storing:
+            batch, self._batch = self._batch, []
+            if batch:
+                self.reports += await asyncio.to_thread(self._run.store, batch)
+
+    async def close(self) -> None:
+        """Store the rest."""
+        await self._store()
+        if self._soon:
+            await self._soon
 
 
 def _save(
@@ -232,58 +335,34 @@ def import_entries(app: App, data: bytes, topics: Sequence[str], newsletter: str
     return reports.ImportReport(total, saved.new, saved.changed, len(good) - saved.new - saved.changed, bad)
 
 
-def entries_listing(
-    app: App, *, newsletter: str | None, topic: str | None, state: str | None, ref: str | None
-) -> list[dict[str, Any]]:
-    """Entries as JSON shows them; a date without a time is midnight UTC. Only `ref` shows a long summary whole."""
-    slug = topic
-    if topic is not None:
-        places = app.settings.topic_places(topic, newsletter)
-        slug = places[0][1].slug
-        newsletter = places[0][0].slug if len(places) == 1 else newsletter
-    elif newsletter is not None:
-        app.settings.newsletter_of(newsletter)
-    with app.store.read() as session:
-        listed = claims.listing(session, newsletter=newsletter, topic=slug, state=state, ref=ref)
-    found = []
-    for row in listed:
-        values = {field.name: reports.plain(getattr(row, field.name)) for field in dataclasses.fields(row)}
-        values.pop("published_is_date")
-        if ref is None:
-            values["summary"] = plain.shorten(row.summary, LONGEST_SUMMARY)
-        found.append(values)
-    return found
-
-
-def drop(app: App, refs: Sequence[str], reason: str, newsletter: str | None, *, dry_run: bool) -> tuple[int, list[str]]:
-    """Drop entries that wait or are held, in one newsletter."""
-    slug = app.settings.newsletter_of(newsletter).slug
-    with contextlib.suppress(_DryRun), app.store.write() as session:
-        done, refused = claims.drop(session, slug, refs, reason, app.clock.now())
-        if dry_run:
-            raise _DryRun
-    return done, refused
-
-
-class _DryRun(Exception):
-    """Rolls a transaction back."""
-
-
 def sources_listing(app: App) -> list[reports.SourceView]:
     """The sources of the settings, and how they fare."""
     chosen = wanted(app, None, None)
     with app.store.read() as session:
         known = sources.known(session, list(chosen))
         counts = sources.entry_counts(session)
-    return [
-        reports.SourceView(
-            url=url,
-            topics=[f"{newsletter}/{topic}" for newsletter, topic in places],
-            last_ok=row.last_ok_at if (row := known.get(url)) else None,
-            last_error=row.last_error if row else None,
-            failures=row.failures if row else 0,
-            next_check=row.next_check_at if row else None,
-            entries=counts.get(row.id or 0, 0) if row else 0,
-        )
-        for url, (_, places) in chosen.items()
-    ]
+        return [
+            _view(url, [f"{newsletter}/{topic}" for newsletter, topic in places], known.get(url), counts)
+            for url, (_, places) in chosen.items()
+        ]
+
+
+def _view(url: str, topics: list[str], row: tables.SourceState | None, counts: Mapping[int, int]) -> reports.SourceView:
+    if row is None:
+        return reports.SourceView(url, topics, None, None, 0, None, 0)
+    asked = "ok" if row.last_checked_at else "new"
+    return reports.SourceView(
+        url=url,
+        topics=topics,
+        last_ok=row.last_ok_at,
+        last_error=row.last_error,
+        failures=row.failures,
+        next_check=row.next_check_at,
+        entries=counts.get(row.id or 0, 0),
+        state="gone" if row.gone_at else "failing" if row.failures else asked,
+        title=row.title,
+        moved_to=row.moved_to,
+        gone_since=row.gone_at,
+        wait_until=row.wait_until,
+        note=row.note,
+    )

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import datetime as dt
-import itertools
 import os
 import tempfile
-import zoneinfo
 from collections import Counter
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
@@ -16,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from sqlmodel import Session
 
-from newsletter import calendar, config, errors, issuefile, types
 from newsletter import compose as composition
-from newsletter.app import curating, health, reports
-from newsletter.store import claims, curation, issues, outbox, sources, tables
+from newsletter import config, errors, issuefile, types
+from newsletter.app import curating, health, reports, wording
+from newsletter.store import claims, curation, issues, sources, tables
 from newsletter.types import EntryState, IssueState
 
 if TYPE_CHECKING:
@@ -34,8 +31,13 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
     name = f"{newsletter.slug}/{period}"
     with app.store.read() as session:
         silent = health.silent(session, newsletter, cutoff, name)
+        older = {
+            f"{row.newsletter}/{row.period}": entries
+            for row, entries in issues.listing(session, newsletter.slug)
+            if row.state == IssueState.DRAFT and row.period < period
+        }
     return dataclasses.replace(
-        _compose(app, newsletter, name, date, cutoff, refresh=refresh, special=special), silent=silent
+        _compose(app, newsletter, name, date, cutoff, refresh=refresh, special=special), silent=silent, older=older
     )
 
 
@@ -64,12 +66,12 @@ def _compose(
             f"{app.workspace.shown(path)} is there, but the database knows no issue {name}; "
             "move the file away to compose anew"
         )
-    wording = _asked(app, newsletter, cutoff)
+    asked = _asked(app, newsletter, cutoff)
     with app.store.write() as session:
         standing = issues.find(session, name)
         if standing is not None and standing.state != IssueState.CANCELLED:  # another compose was faster
             return _stands(name, standing.state, restored=False)
-        curation.reopen(session, newsletter.slug)
+        curation.reopen(session, newsletter.slug, _slugs(newsletter), cutoff)
         curated, chosen = _chosen(session, newsletter, cutoff)
         if not curated.belonging:
             unfit = f" ({curated.unfit} match no rule)" if curated.unfit else ""
@@ -78,11 +80,11 @@ def _compose(
         row = issues.create(session, newsletter.slug, period, cutoff=cutoff, now=cutoff, special=special is not None)
         if row.number == 1:
             row.number = newsletter.first_number  # an old count goes on
-        words = wording.words(session, chosen.taken)
+        words = asked.words(session, chosen.taken)
         text = composition.draft(
             newsletter, date=date, cutoff=cutoff, number=row.number, selection=chosen, summaries=_texts(words)
         )
-        text = curating.with_origins(text, {ref: each.origin for ref, each in words.items()})
+        text = wording.with_origins(text, {ref: each.origin for ref, each in words.items()})
         draft = issuefile.read(text, name)
         row.subject = draft.subject
         written = {b.ref: issuefile.fingerprint(b) for s in draft.sections for b in s.blocks if b.ref}
@@ -95,7 +97,9 @@ def _compose(
         topics={section.slug: len(section.blocks) for section in draft.sections},
         entries=len(chosen.taken),
         held=len(chosen.held),
-        dropped=len(curated.dropped),
+        dropped=curated.unfit,
+        merged=len(curated.merges),
+        extracted=_faults(words),
     )
 
 
@@ -130,8 +134,15 @@ def claimed(
     With `cut`, also those that an editor cut.
     """
     names, _ = _sources(session, newsletter)
-    found = claims.of_issue(session, row, [topic.slug for topic in newsletter.topic], names, cut=cut)
+    found = claims.of_issue(session, row, _slugs(newsletter), names, cut=cut)
     return {entry.ref: entry for entry in _as_curated(session, newsletter, list(found.values()))}
+
+
+def any_claimed(session: Session, newsletter: config.Newsletter, ref: str) -> types.Claimed | None:
+    """An entry of a newsletter as a draft would show it, wherever it stands."""
+    names, _ = _sources(session, newsletter)
+    found = claims.one(session, newsletter.slug, ref, _slugs(newsletter), names)
+    return _as_curated(session, newsletter, [found])[0] if found is not None else None
 
 
 def _as_curated(
@@ -147,7 +158,15 @@ def _as_curated(
     return found
 
 
-def _texts(words: Mapping[str, curating.Words]) -> dict[str, str]:
+def _faults(words: Mapping[str, wording.Words]) -> dict[str, int]:
+    return dict(Counter(each.fault for each in words.values() if each.fault is not None))
+
+
+def _slugs(newsletter: config.Newsletter) -> list[str]:
+    return [topic.slug for topic in newsletter.topic]
+
+
+def _texts(words: Mapping[str, wording.Words]) -> dict[str, str]:
     return {ref: each.text for ref, each in words.items()}
 
 
@@ -166,7 +185,7 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
     data = read_draft(app, path)
     draft = issuefile.read_bytes(data, app.workspace.shown(path))
     here = {block.ref for section in draft.sections for block in section.blocks}
-    wording = _asked(app, newsletter, now, name)
+    asked = _asked(app, newsletter, now, name)
     with app.store.write() as session:
         row = issues.get(session, name)
         issues.require(row, [IssueState.DRAFT], "only a draft can be refreshed")
@@ -177,14 +196,18 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
             for block in section.blocks
             if block.ref and issuefile.fingerprint(block) == as_written.get(block.ref)
         }
-        curation.reopen(session, newsletter.slug)
+        curation.reopen(session, newsletter.slug, _slugs(newsletter), now)
         mine = list(claimed(session, newsletter, row, cut=False).values())
-        gone = _unfit(session, newsletter, [entry for entry in mine if entry.ref in untouched])
+        unfit = _unfit(session, newsletter, [entry for entry in mine if entry.ref in here])
+        gone = {ref: why for ref, why in unfit.items() if ref in untouched}
         curation.drop(session, row, gone, now)
         stay = [entry for entry in mine if entry.ref in here and entry.ref not in gone]
+        left = _left_out(session, newsletter, row)
+        claims.reopen_held(session, row)
         curated, chosen = _chosen(session, newsletter, now, already=stay, but=gone)
         curating.record(session, newsletter, curated, now)
-        words = wording.words(session, [*mine, *chosen.taken])
+        mine = _with_sources(mine, claimed(session, newsletter, row))  # some may stand for others from now on
+        words = asked.words(session, [*mine, *chosen.taken])
         text = composition.refreshed(
             draft,
             newsletter,
@@ -192,13 +215,13 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
             added=chosen.taken,
             summaries=_texts(words),
             written=as_written,
-            more=dict(Counter(dict(draft.more)) + Counter(chosen.more())),
+            more=dict(Counter(dict(draft.more)) - Counter(left.more()) + Counter(chosen.more())),
             cutoff=now,
             gone=gone,
         )
         ours = {entry.ref for entry in chosen.taken} | (untouched - set(gone))
         if text.encode() != data:
-            text = curating.with_origins(text, {ref: each.origin for ref, each in words.items() if ref in ours})
+            text = wording.with_origins(text, {ref: each.origin for ref, each in words.items() if ref in ours})
         fresh = issuefile.read(text, name)
         prints = {b.ref: issuefile.fingerprint(b) for s in fresh.sections for b in s.blocks if b.ref and b.ref in ours}
         _claim(session, row, chosen, curated, written=prints, now=now)
@@ -216,9 +239,24 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
         entries=sum(len(section.blocks) for section in fresh.sections),
         reason=None if changed else "nothing new",
         held=len(chosen.held),
-        dropped=len(curated.dropped) + len(gone),
+        dropped=curated.unfit + len(gone),
+        merged=len(curated.merges),
         added=len(chosen.taken),
+        stays={ref: why for ref, why in unfit.items() if ref not in gone},
+        extracted=_faults({ref: each for ref, each in words.items() if ref in ours}),
     )
+
+
+def _with_sources(entries: Sequence[types.Claimed], fresh: Mapping[str, types.Claimed]) -> list[types.Claimed]:
+    return [dataclasses.replace(each, also=fresh[each.ref].also) if each.ref in fresh else each for each in entries]
+
+
+def _left_out(session: Session, newsletter: config.Newsletter, row: tables.Issue) -> composition.Selection:
+    """What did not fit into a draft."""
+    names, _ = _sources(session, newsletter)
+    left = claims.held_by(session, row, _slugs(newsletter), names)
+    entries = _as_curated(session, newsletter, [entry for entry, _ in left])
+    return composition.Selection((), tuple((entry, why) for entry, (_, why) in zip(entries, left, strict=True)))
 
 
 def _chosen(
@@ -231,8 +269,7 @@ def _chosen(
 ) -> tuple[curating.Curated, composition.Selection]:
     """What waits, curated, and what of it an issue takes that has `already`."""
     names, per_source = _sources(session, newsletter)
-    topics = [topic.slug for topic in newsletter.topic]
-    waiting = claims.waiting(session, newsletter.slug, topics, cutoff, names)
+    waiting = claims.waiting(session, newsletter.slug, _slugs(newsletter), cutoff, names)
     curated = curating.curate(session, newsletter, [entry for entry in waiting if entry.ref not in but], cutoff)
     chosen = composition.select(
         curated.belonging,
@@ -247,27 +284,28 @@ def _chosen(
 
 def _unfit(session: Session, newsletter: config.Newsletter, entries: Sequence[types.Claimed]) -> dict[str, str]:
     """ref -> why, of entries that the rules of now let into none of their topics."""
-    names = [topic.slug for topic in newsletter.topic]
+    names = _slugs(newsletter)
     scores = curation.scores(session, newsletter.slug, [entry.ref for entry in entries])
     judged = {
         entry.ref: curating.fitting(
             dataclasses.replace(entry, topics=tuple(t for t in names if t in entry.topics)), newsletter, scores
         )
         for entry in entries
+        if not entry.wanted
     }
     return {ref: why for ref, (fits, why) in judged.items() if not fits}
 
 
-def _asked(app: App, newsletter: config.Newsletter, cutoff: dt.datetime, name: str | None = None) -> curating.Wording:
+def _asked(app: App, newsletter: config.Newsletter, cutoff: dt.datetime, name: str | None = None) -> wording.Wording:
     """The words to come. A model is asked now, before anything is locked, about what the issue has and will take."""
-    wording = curating.Wording(app)
-    if wording.asks:
+    asked = wording.Wording(app)
+    if asked.asks:
         with app.store.read() as session:
             row = issues.find(session, name) if name else None
             mine = list(claimed(session, newsletter, row, cut=False).values()) if row else []
             _, chosen = _chosen(session, newsletter, cutoff, already=mine)
-        wording.ask([*mine, *chosen.taken])
-    return wording
+        asked.ask([*mine, *chosen.taken])
+    return asked
 
 
 def read_draft(app: App, path: Path) -> bytes:
@@ -302,23 +340,18 @@ def restore_missing(app: App, newsletter: config.Newsletter) -> list[str]:
 
 
 def _text_again(app: App, session: Session, newsletter: config.Newsletter, row: tables.Issue) -> str:
-    names, _ = _sources(session, newsletter)
-    topics = [topic.slug for topic in newsletter.topic]
     mine = list(claimed(session, newsletter, row, cut=False).values())
-    left = claims.held_by(session, row, topics, names)
-    entries = _as_curated(session, newsletter, [entry for entry, _ in left])
-    held = [(entry, why) for entry, (_, why) in zip(entries, left, strict=True)]
     taken = composition.ordered(mine, row.cutoff_at, newsletter.order)
-    words = curating.Wording(app).words(session, taken)
+    words = wording.Wording(app).words(session, taken)
     text = composition.draft(
         newsletter,
         date=dt.date.fromisoformat(row.period[:10]),
         cutoff=row.cutoff_at,
         number=row.number,
-        selection=composition.Selection(tuple(taken), tuple(held)),
+        selection=composition.Selection(tuple(taken), _left_out(session, newsletter, row).held),
         summaries=_texts(words),
     )
-    return curating.with_origins(text, {ref: each.origin for ref, each in words.items()})
+    return wording.with_origins(text, {ref: each.origin for ref, each in words.items()})
 
 
 def write_draft(path: Path, text: str) -> None:
@@ -341,88 +374,3 @@ def write_draft(path: Path, text: str) -> None:
             f"{path} cannot be written ({error.strerror}); the entries are kept: "
             "mend that and run `newsletter compose` again"
         ) from None
-
-
-def listing(app: App, newsletter: str | None) -> list[reports.IssueView]:
-    """All issues, newest first."""
-    if newsletter is not None:
-        app.settings.newsletter_of(newsletter)
-    with app.store.read() as session:
-        return [view(app, row, entries) for row, entries in issues.listing(session, newsletter)]
-
-
-def view(app: App, row: tables.Issue, entries: int) -> reports.IssueView:
-    """An issue as the listings show it."""
-    name = f"{row.newsletter}/{row.period}"
-    return reports.IssueView(
-        issue=name,
-        state=row.state,
-        subject=row.subject,
-        entries=entries,
-        path=app.workspace.shown(app.workspace.draft(name)),
-        number=row.number,
-        cutoff=row.cutoff_at,
-        approved_at=row.approved_at,
-        approved_by=row.approved_by,
-        sent_at=row.sent_at,
-        reason=row.reason,
-    )
-
-
-def cancel(app: App, name: str, *, dry_run: bool = False) -> int:
-    """Give an issue up before its first mail: its entries wait again, its period is free. Returns how many entries."""
-    back = 0
-    with contextlib.suppress(_DryRun), app.store.write() as session:
-        row = issues.get(session, name)
-        if row.state in (IssueState.SENT, IssueState.CANCELLED):
-            raise errors.StateError(f"{name} is {row.state}; only what is not sent can be cancelled")
-        counts = outbox.standing(session, row.id or 0, app.is_dead).counts
-        begun = sum(count for state, count in counts.items() if state not in ("queued", "skipped"))
-        if begun:
-            raise errors.StateError(
-                f"{name} is on its way: {begun} mail(s) went out or were tried; `newsletter hold {name}` stops the rest"
-            )
-        outbox.forget(session, row.id or 0)
-        back = claims.give_back(session, row)
-        issues.thaw(session, row)
-        row.state, row.reason, row.planned_at = IssueState.CANCELLED, None, None
-        if dry_run:
-            raise _DryRun
-    if not dry_run:
-        _put_aside(app.workspace.draft(name))
-    return back
-
-
-class _DryRun(Exception):
-    """Rolls a transaction back."""
-
-
-def _put_aside(path: Path) -> None:
-    """Rename a cancelled issue's draft, over nothing that was put aside before."""
-    if not path.exists():
-        return
-    endings = itertools.chain([""], (f"-{n}" for n in itertools.count(2)))
-    names = (path.with_name(f"{path.stem}.cancelled{ending}.md") for ending in endings)
-    target = next(name for name in names if not name.exists())
-    try:
-        path.rename(target)
-    except OSError as error:
-        raise errors.StateError(
-            f"the issue is cancelled, but {path} cannot be put aside ({error.strerror}); move it away yourself"
-        ) from None
-
-
-def schedule(app: App, newsletter: str | None, start: dt.datetime, end: dt.datetime) -> list[reports.Event]:
-    """What the schedule says will happen in [start, end), in order; an issue is named by the sending that follows."""
-    chosen = [app.settings.newsletter_of(newsletter)] if newsletter else list(app.settings.newsletter)
-    events = []
-    for each in chosen:
-        zone = zoneinfo.ZoneInfo(each.timezone)
-        for kind, text in (("compose", each.compose), ("send", each.send)):
-            for at in calendar.occurrences(calendar.parse(text), zone, start):
-                if at >= end:
-                    break
-                local = at.astimezone(zone)
-                day = local.date() if kind == "send" else composition.issue_date(each, at)
-                events.append(reports.Event(each.slug, kind, local, day.isoformat()))
-    return sorted(events, key=lambda event: (event.at, event.kind))

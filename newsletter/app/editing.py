@@ -1,218 +1,37 @@
-"""The editor's verbs: check, approve, render. All of them, and sending, build a message in the same way."""
+"""The editor's verbs: check, approve, render. All of them, and sending, build a message in the same way.
+
+opening     an issue with all that its messages are made from
+checking    what is wrong with it, as it would be sent
+here        approve, thaw, what changed since, and the message of one reader
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sqlmodel import Session
-
-from newsletter import addresses, config, deliver, errors, issuefile, render, types
-from newsletter import compose as composition
-from newsletter.app import composing, health, reports
-from newsletter.deliver import dkim, message
-from newsletter.render import check as preflight
-from newsletter.store import claims, issues, outbox, tables
+from newsletter import addresses, deliver, errors, issuefile, types
+from newsletter.app import reports
+from newsletter.app.checking import audience_of, check, check_opened
+from newsletter.app.opening import FROZEN, SAMPLE, Opened, drift, has_database, open_issue, sample
+from newsletter.deliver import message
+from newsletter.store import claims, issues, outbox
 from newsletter.tokens import Purpose
 from newsletter.types import IssueState
 
 if TYPE_CHECKING:
     from newsletter.app import Newsletter as App
 
-SAMPLE = ("reader@example.org", "A Reader")
-FROZEN = (IssueState.APPROVED, IssueState.SENDING, IssueState.SENT, IssueState.HELD)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Opened:
-    """An issue with all that its messages are made from. `row` None: there is no database, only the file."""
-
-    name: str
-    newsletter: config.Newsletter
-    issue: types.Issue
-    templates: render.Templates
-    letterhead: message.Letterhead
-    row: tables.Issue | None
-    draft: types.Draft | None = None
-    text: str | None = None
-    editions: dict[tuple[str, ...], types.Edition] = dataclasses.field(default_factory=dict)
-
-    @property
-    def issue_id(self) -> int:
-        """The row's id; 0 in a clone without a database."""
-        return self.row.id or 0 if self.row is not None else 0
-
-    @property
-    def topics(self) -> tuple[str, ...]:
-        """The topics that have something in this issue: those of the settings when it was approved, in its order."""
-        slugs = [section.slug for section in self.issue.sections]
-        return tuple(slug for slug in slugs if render.select(self.issue, (slug,)).sections)
-
-    def edition(self, topics: Sequence[str]) -> types.Edition:
-        """The frozen edition, else one rendered now (from what is frozen, if the issue is)."""
-        key = tuple(topics)
-        found = self.editions.get(key)
-        if found is None:
-            found = self.editions[key] = render.edition(self.issue, key, self.templates)
-        return found
-
-
-def open_issue(app: App, name: str) -> Opened:
-    """Open an issue: what is frozen when it is approved, else its draft."""
-    newsletter = app.settings.newsletter_of(name.partition("/")[0])
-    row: tables.Issue | None = None
-    if has_database(app):
-        with app.store.read() as session:
-            row = issues.find(session, name)
-            if row is not None and row.state in FROZEN and row.frozen is not None:
-                return _frozen(app, session, name, newsletter, row)
-            if row is not None and row.state == IssueState.CANCELLED:
-                raise errors.StateError(f"{name} is cancelled")
-            known = composing.claimed(session, newsletter, row) if row is not None else {}
-    path = app.workspace.draft(name)
-    shown = app.workspace.shown(path)
-    if row is None and not path.exists():
-        raise errors.NotFound(f"there is no issue {name}; `newsletter issues` lists them")
-    data = composing.read_draft(app, path)
-    draft = issuefile.read_bytes(data, shown)
-    issue = composition.issue_of(
-        draft,
-        newsletter,
-        period=name.partition("/")[2],
-        base_url=app.settings.site.base_url,
-        path=shown,
-        claims=known if row is not None else None,
-    )
-    templates = render.Templates.load(app.workspace.template_folders)
-    return Opened(name, newsletter, issue, templates, _letterhead(app, issue), row, draft, data.decode())
-
-
-def _frozen(app: App, session: Session, name: str, newsletter: config.Newsletter, row: tables.Issue) -> Opened:
-    issue = issuefile.thaw(row.frozen or "")
-    return Opened(
-        name,
-        newsletter,
-        issue,
-        render.Templates(row.templates or {}),
-        _letterhead(app, issue),
-        row,
-        editions={topics: edition for topics, (_, edition) in issues.editions(session, row).items()},
-    )
-
-
-def has_database(app: App) -> bool:
-    """Is there a database yet? Looking at a draft must not make one."""
-    path = app.settings.database_url.removeprefix("sqlite:///")
-    return "store" in app.__dict__ or not app.settings.database_url.startswith("sqlite") or Path(path).exists()
-
-
-def _letterhead(app: App, issue: types.Issue) -> message.Letterhead:
-    keys = [dkim.load(key.domain, key.selector, app.workspace.path / key.key_file) for key in app.settings.dkim]
-    return message.letterhead(issue, keys)
-
-
-# -- check ---------------------------------------------------------------------------------------------------------
-
-
-def check(app: App, name: str) -> reports.CheckReport:
-    """Every edition that somebody would get now, and the one with all topics; or what is wrong with the files."""
-    try:
-        return check_opened(app, open_issue(app, name))
-    except errors.DraftError as error:
-        bad = [types.Finding("draft", what, f"{error.path}:{line}") for line, what in error.problems]
-    except errors.TemplateError as error:
-        bad = [types.Finding("template", str(error), f"templates/{error.name}")]
-    return reports.CheckReport(ok=False, errors=bad, warnings=[], size={})
-
-
-def check_opened(app: App, opened: Opened) -> reports.CheckReport:
-    """As `check`."""
-    sets = dict.fromkeys([opened.topics, *_audience(app, opened)])
-    bad: dict[types.Finding, None] = {}
-    warned: dict[types.Finding, None] = {}
-    size: dict[str, int] = {}
-    if not opened.topics:
-        bad[
-            types.Finding("issue-empty", "the issue has no entry and no text; write one, or cancel it", opened.name)
-        ] = None
-        return reports.CheckReport(ok=False, errors=list(bad), warnings=[], size={})
-    for topics in sets:
-        edition = opened.edition(topics)
-        page, text = message.filled(edition, opened.letterhead, _sample(app, opened))
-        size[",".join(topics)] = len(page.encode())
-        try:
-            message.build(
-                message.encode(edition, opened.letterhead),
-                _sample(app, opened),
-                message_token=app.signer.sign(Purpose.MESSAGE_ID, 0, opened.issue_id),
-                at=app.clock.now(),
-            )
-        except errors.HeaderError as error:
-            bad[types.Finding("header", str(error), opened.name)] = None
-        mistakes, doubts = preflight.check(edition, opened.issue, html=page, text=text)
-        bad.update(dict.fromkeys(mistakes))
-        warned.update(dict.fromkeys(doubts))
-    if opened.row is not None and not any(_audience(app, opened).values()):
-        nobody = f"nobody would get this issue: no active subscriber has one of its topics ({', '.join(opened.topics)})"
-        warned[types.Finding("audience-empty", nobody, opened.name)] = None
-    warned.update(dict.fromkeys(_changes(app, opened)))
-    warned.update(dict.fromkeys(_silences(app, opened)))
-    return reports.CheckReport(ok=not bad, errors=list(bad), warnings=list(warned), size=size)
-
-
-def _changes(app: App, opened: Opened) -> Iterator[types.Finding]:
-    """What changed since the approval: it changes nothing that is sent, and that should be known."""
-    if opened.row is None or opened.row.state not in FROZEN:
-        return
-    path = app.workspace.draft(opened.name)
-    advice = "what was approved is sent; `newsletter unapprove` thaws it as long as nothing is planned"
-    if not path.exists():
-        yield types.Finding("draft-missing", f"the draft is gone; {advice}", app.workspace.shown(path))
-    elif drift(app, opened.row) is not None:
-        yield types.Finding(
-            "draft-differs", f"the draft was edited after approval; {advice}", app.workspace.shown(path)
-        )
-    now = opened.newsletter
-    before = opened.issue
-    pairs = {
-        "from": (before.sender, now.sender),
-        "reply_to": (before.reply_to, now.reply_to),
-        "bounce_domain": (before.bounce_domain, now.bounce_domain),
-        "title": (before.title, now.title),
-        "postal_address": (before.postal_address, now.postal_address),
-        "site.base_url": (before.base_url, app.settings.site.base_url),
-    }
-    changed = [key for key, (was, is_now) in pairs.items() if was != is_now]
-    if changed:
-        yield types.Finding(
-            "settings-differ", f"{', '.join(changed)} changed after approval; {advice}", "newsletter.toml"
-        )
-
-
-def _silences(app: App, opened: Opened) -> Iterator[types.Finding]:
-    """Sources that may have kept something from an issue that is not sent yet."""
-    if opened.row is None or opened.row.state == IssueState.SENT:
-        return
-    with app.store.read() as session:
-        found = health.silent(session, opened.newsletter, opened.row.cutoff_at, opened.name)
-    for source in found:
-        text = f"{source.url} ({', '.join(source.topics)}): {source.why}; the issue may lack something of it"
-        yield types.Finding("source-silent", text, health.place(app, source.url))
-
-
-def _audience(app: App, opened: Opened) -> dict[tuple[str, ...], int]:
-    if opened.row is None:
-        return {}
-    with app.store.read() as session:
-        return outbox.audience(session, opened.newsletter.slug, opened.topics)
+__all__ = [
+    "FROZEN", "SAMPLE", "Opened", "approve", "audience", "check", "check_opened", "drift", "has_database", "open_issue",
+    "render_issue", "render_message", "unapprove",
+]  # fmt: skip
 
 
 def audience(app: App, name: str) -> Mapping[str, int]:
     """Edition -> how many people would get it now."""
-    return {",".join(topics): count for topics, count in _audience(app, open_issue(app, name)).items()}
+    return {",".join(topics): count for topics, count in audience_of(app, open_issue(app, name)).items()}
 
 
 # -- approve -------------------------------------------------------------------------------------------------------
@@ -253,6 +72,8 @@ def approve(app: App, name: str, by: str) -> reports.ApproveReport:
         dropped=dropped,
         audience={",".join(topics): count for topics, count in sets.items()},
         warnings=found.warnings,
+        approved_by=by,
+        approved_at=now,
     )
 
 
@@ -269,27 +90,6 @@ def unapprove(app: App, name: str) -> None:
         issues.thaw(session, row)
 
 
-def drift(app: App, row: tables.Issue) -> list[str] | None:
-    """The difference between a draft and what was approved, as the lines of a diff; None when there is none."""
-    import difflib
-
-    name = f"{row.newsletter}/{row.period}"
-    path = app.workspace.draft(name)
-    try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except FileNotFoundError:
-        return None  # what was approved is in the database
-    if _canonical(text) == _canonical(row.draft_text or ""):
-        return None
-    shown = app.workspace.shown(path)
-    old, new = _canonical(row.draft_text or "").splitlines(), _canonical(text).splitlines()
-    return list(difflib.unified_diff(old, new, f"{shown} (approved)", f"{shown} (now)", lineterm="", n=1))
-
-
-def _canonical(text: str) -> str:
-    return text.lstrip("\ufeff").replace("\r\n", "\n").rstrip("\n")
-
-
 # -- render --------------------------------------------------------------------------------------------------------
 
 
@@ -304,7 +104,7 @@ def render_message(
     chosen = tuple(slug for slug in opened.topics if slug in topics) if topics else opened.topics
     if not chosen:
         raise errors.NotFound(f"{opened.name} has nothing for {', '.join(topics) or 'anybody'}")
-    recipient = _sample(app, opened, email)
+    recipient = sample(app, opened, email)
     token = app.signer.sign(Purpose.MESSAGE_ID, 0, opened.issue_id)
     return _built(opened, opened.edition(chosen), recipient, token, app.clock.now())
 
@@ -359,10 +159,3 @@ def _built(
     encoded = message.encode(edition, opened.letterhead)
     made = message.build(encoded, recipient, message_token=token, at=at.replace(microsecond=0))
     return made, *message.filled(edition, opened.letterhead, recipient)
-
-
-def _sample(app: App, opened: Opened, email: str | None = None) -> types.Recipient:
-    """Nobody: subscriber 0, whose links say that this is a test."""
-    return deliver.recipient_of(
-        app.signer, opened.issue_id, subscriber_id=0, email=email or SAMPLE[0], name="" if email else SAMPLE[1]
-    )

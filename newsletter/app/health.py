@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from sqlmodel import Session
 
 from newsletter import config, errors, render, store, types
-from newsletter.app import collecting, reports
+from newsletter.app import reports
 from newsletter.app.reports import Line
 from newsletter.deliver import dkim, headers, smtp
 from newsletter.store import issues, outbox, sources, tables
@@ -79,7 +79,7 @@ def _templates(app: App) -> Iterable[Line]:
     templates = render.Templates.load(app.workspace.template_folders)
     for newsletter in app.settings.newsletter:
         render.edition(_sample(app, newsletter), tuple(topic.slug for topic in newsletter.topic), templates)
-        if newsletter.language.partition("-")[0] != "en" and templates.is_shipped(WORDS):
+        if not templates.speaks(newsletter.language):
             text = f"{newsletter.slug} is in {newsletter.language}, the templates are in English: translate {WORDS}"
             yield Line("WARN", "templates", text)
     for name in templates.strangers():
@@ -186,6 +186,8 @@ def _smtp(app: App) -> Iterable[Line]:
 
 
 def _sources(app: App) -> Iterable[Line]:
+    from newsletter.app import collecting  # brings HTTP and the parsers, which `check` and `compose` can do without
+
     wanted = collecting.wanted(app, None, None)
     if not wanted:
         yield Line("OK", "sources", "none: entries come by `entries import`")
@@ -236,18 +238,20 @@ def silent(
     found = []
     for url, slugs in topics.items():
         row = known.get(url)
-        why = _why_silent(row, since)
+        why = _why_silent(row, since, cutoff)
         if why:
             found.append(reports.SilentSource(url, slugs, row.last_ok_at if row else None, why))
     return found
 
 
-def _why_silent(row: tables.SourceState | None, since: dt.datetime) -> str | None:
+def _why_silent(row: tables.SourceState | None, since: dt.datetime, cutoff: dt.datetime) -> str | None:
     if row is None or row.last_checked_at is None:
         return "it was never asked; `newsletter collect` does"
     note = getattr(row, "note", None) or ""
     if row.last_ok_at is not None and row.last_ok_at >= since:
         return note if note.startswith(types.EMPTY_SUSPICIOUS) else None
+    if row.last_ok_at is not None and not row.failures and row.next_check_at and row.next_check_at > cutoff:
+        return None  # it is left alone because it asks for it, and answered when it was asked last (skipDays)
     return _last_good(row) + (f": {row.last_error}" if row.last_error else "")
 
 

@@ -35,13 +35,20 @@ class Report:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceReport(Report):
-    """One source of a `collect`. `status`: new, unchanged, failed or skipped."""
+    """One source of a `collect`. `status`: new, unchanged, failed or skipped.
+
+    `entries_seen`: how many its answer held; 0 where the server or the content said that all is as before, since it is
+    not read again then. `entries_released`: how many a backfill let wait that an age rule had held. `note`: why there
+    was nothing in it.
+    """
 
     url: str
     status: str
     entries_seen: int
     entries_new: int
     error: str | None
+    entries_released: int = 0
+    note: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -51,6 +58,7 @@ class CollectReport(Report):
     sources: list[SourceReport]
     entries_new: int
     as_seen: int = 0
+    entries_released: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -76,9 +84,13 @@ class SilentSource(Report):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ComposeReport(Report):
-    """What `compose` did. `issue` None: nothing, and `reason` says why. `dropped` and `held`: what was left out.
+    """What `compose` did. `issue` None: nothing, and `reason` says why.
 
-    `silent`: sources without a good fetch since the issue before.
+    What was left out: `dropped` match no rule, `merged` tell a story that another entry tells, `held` did not fit.
+    `stays`: blocks that an editor changed and that stay, though the rules now leave them out (id -> why). `silent`:
+    sources without a good fetch since the issue before. `extracted`: why summaries are not by the model that should
+    have written them (reason -> how many). `older`: drafts before this one that are not approved, and how many entries
+    each holds.
     """
 
     issue: str | None
@@ -89,23 +101,37 @@ class ComposeReport(Report):
     reason: str | None = None
     held: int = 0
     dropped: int = 0
+    merged: int = 0
     added: int = 0
+    stays: dict[str, str] = dataclasses.field(default_factory=dict)
+    extracted: dict[str, int] = dataclasses.field(default_factory=dict)
+    older: dict[str, int] = dataclasses.field(default_factory=dict)
     silent: list[SilentSource] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class SpamScore(Report):
+    """SpamAssassin's points, from how many on a mail is spam to it, and the rules that gave or took some."""
+
+    score: float
+    required: float
+    rules: dict[str, float]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class CheckReport(Report):
-    """What `check` found. `size`: edition (`a,b`) -> octets of its HTML."""
+    """What `check` found. `size`: edition (`a,b`) -> octets of its HTML; `spam` only when it was asked for."""
 
     ok: bool
     errors: list[types.Finding]
     warnings: list[types.Finding]
     size: dict[str, int]
+    spam: SpamScore | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ApproveReport(Report):
-    """What was frozen. `audience`: edition -> how many people get it, if it went out now."""
+    """What was frozen, by whom and when. `audience`: edition -> how many people get it, if it went out now."""
 
     issue: str
     state: str
@@ -114,6 +140,8 @@ class ApproveReport(Report):
     dropped: int
     audience: dict[str, int]
     warnings: list[types.Finding]
+    approved_by: str = ""
+    approved_at: dt.datetime | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -155,7 +183,11 @@ class IssueView(Report):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SourceView(Report):
-    """A source as the listing shows it."""
+    """A source as the listing shows it.
+
+    `state`: new (never asked), ok, failing, or gone (it answered 410). `moved_to`: where it is asked, since it moved
+    for good. `wait_until`: the end of its server's Retry-After. `note`: why its last answer was empty.
+    """
 
     url: str
     topics: list[str]
@@ -164,6 +196,12 @@ class SourceView(Report):
     failures: int
     next_check: dt.datetime | None
     entries: int
+    state: str = "new"
+    title: str | None = None
+    moved_to: str | None = None
+    gone_since: dt.datetime | None = None
+    wait_until: dt.datetime | None = None
+    note: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

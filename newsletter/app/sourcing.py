@@ -10,12 +10,12 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from newsletter import config, settingsfile, types
+from newsletter import config, errors, settingsfile, types
 from newsletter import sources as visiting
-from newsletter.app import collecting, editing, reports
+from newsletter.app import collecting, editing, reports, turns
 from newsletter.sources import discover as looking
 from newsletter.sources import manners, opml
-from newsletter.store import claims, sources
+from newsletter.store import claims, issues, sources
 
 if TYPE_CHECKING:
     from newsletter.app import Newsletter as App
@@ -44,11 +44,16 @@ async def _seen(app: App, urls: Sequence[str], progress: Progress | None) -> dic
                 found[seen.asked] = _looked(seen.asked, seen.title, seen.entries, seen.moved_to, seen.notes, seen.error)
                 if progress is not None:
                     progress(len(found), len(urls))
-    visits = visiting.visit(
-        asks, app.settings.collect, folder=app.workspace.path, user_agent=app.user_agent, now=app.clock.started
-    )
-    async with contextlib.aclosing(visits) as answers:
-        async for each in answers:
+    with _turns(app) as keeper:
+        visits = visiting.visit(
+            asks,
+            app.settings.collect,
+            folder=app.workspace.path,
+            user_agent=app.user_agent,
+            now=app.clock.started,
+            keeper=keeper,
+        )
+        async for each in visits:
             notes = [note for note in (each.error, each.note) if note]
             failed = each.status in ("failed", "skipped")
             notes += [] if failed or each.note else looking.notes_on(each.entries)
@@ -87,14 +92,39 @@ def discover(app: App, url: str) -> reports.DiscoverReport:
 
 @contextlib.contextmanager
 def _visitor(app: App) -> Iterator[looking.Visitor]:
-    house = manners.Manners(app.settings.collect.concurrency)
+    with _turns(app) as keeper:
+        house = manners.Manners(app.settings.collect.concurrency, keeper)
+        try:
+            yield looking.Visitor(app.settings.collect, app.user_agent, app.clock.started, house)
+        finally:
+            house.close()
+
+
+@contextlib.contextmanager
+def _turns(app: App) -> Iterator[turns.Turns | None]:
+    """The turns of hosts that the database keeps; None where there is none: a look makes none."""
+    keeper = turns.Turns(app) if editing.has_database(app) else None
     try:
-        yield looking.Visitor(app.settings.collect, app.user_agent, app.clock.started, house)
+        yield keeper
     finally:
-        house.close()
+        if keeper is not None:
+            keeper.close()
 
 
 # -- moving in -----------------------------------------------------------------------------------------------------
+
+
+def refuse_after_first_issue(app: App, newsletter: str | None, topic: str | None) -> None:
+    """Raises `errors.StateError` where issues were made: what waits then is news to somebody."""
+    with app.store.read() as session:
+        for slug in _asked(app, newsletter, topic):
+            made = [row for row, _ in issues.listing(session, slug) if row.state != types.IssueState.CANCELLED]
+            if made:
+                raise errors.StateError(
+                    f"{slug} has issues already ({slug}/{made[0].period}); --as-seen is for moving in, before the "
+                    "first one. Run `newsletter collect` without it: of a new source, what is over 30 days old is "
+                    "held, and `newsletter entries drop` leaves out what readers know"
+                )
 
 
 def mark_as_seen(app: App, newsletter: str | None, topic: str | None) -> int:

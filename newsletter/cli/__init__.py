@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "issues": ("issues:issues", "The issues and their states."),
     "check": ("issues:check", "Look for mistakes before anyone is mailed."),
     "render": ("issues:render", "Write an issue's message to files."),
+    "preview": ("preview:preview", "The editor's page: a draft as its readers will get it, live."),
     "approve": ("issues:approve", "Freeze an issue: its bytes are what will be sent."),
     "unapprove": ("issues:unapprove", "Thaw an approved issue."),
     "send": ("sending:send", "Send an approved issue, or go on where it stopped."),

@@ -35,9 +35,9 @@ def entries_list(
         output.emit({"entries": rows})
         return
     output.table(
-        ["id", "published", "state", "issue", "title"],
+        ["id", "published", "state", "issue", "title", "why"],
         [
-            [row["id"], (row["published"] or "")[:10], row["state"], row["issue"] or row["why"], _named(row)]
+            [row["id"], (row["published"] or "")[:10], row["state"], row["issue"], _named(row), _short(row["why"])]
             for row in rows
         ],
     )
@@ -150,6 +150,28 @@ def entries_drop(
         ctx.exit(1)
 
 
+@entries.command("restore")
+@click.argument("refs", metavar="ID…", nargs=-1, required=True)
+@click.option("--newsletter", metavar="SLUG", help="In which newsletter.")
+@output.json_option
+@output.dry_run_option
+@click.pass_context
+@output.example("newsletter entries list --state dropped", "newsletter entries restore e-3f9a1c20")
+def entries_restore(
+    ctx: click.Context, *, refs: tuple[str, ...], newsletter: str | None, as_json: bool, dry_run: bool
+) -> None:
+    """Bring back what was cut, dropped or held: the next issue takes it, whatever the rules and caps say."""
+    done, refused = output.app(ctx).restore_entries(refs, newsletter, dry_run=dry_run)
+    if as_json:
+        output.emit({"restored": done, "refused": refused, "dry_run": dry_run})
+    else:
+        output.say(f"{done} {'would wait' if dry_run else 'wait'} again; `newsletter compose --refresh` takes them now")
+    for ref in refused:
+        output.warn(f"{ref}: no such entry, or an issue has it")
+    if refused:
+        ctx.exit(1)
+
+
 def _tell(ctx: click.Context, report: reports.ImportReport, name: str, *, as_json: bool) -> None:
     if as_json:
         output.emit(report.as_json())
@@ -165,5 +187,9 @@ def _tell(ctx: click.Context, report: reports.ImportReport, name: str, *, as_jso
 
 
 def _named(row: dict[str, str]) -> str:
-    text = row["title"] or row["summary"]
-    return text if len(text) <= 70 else text[:69].rsplit(" ", 1)[0] + "…"
+    return _short(row["title"] or row["summary"], 70)
+
+
+def _short(text: str | None, most: int = 60) -> str:
+    text = text or ""
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + "…"

@@ -38,6 +38,7 @@ def compose(ctx: click.Context, newsletter: str | None, refresh: bool, special: 
     slugs = [newsletter] if newsletter else [each.slug for each in app.settings.newsletter]
     if len(slugs) == 1:
         report = app.compose(slugs[0], refresh=refresh, special=special)
+        _warn_composed(report)
         if as_json:
             output.emit(report.as_json())
         else:
@@ -52,6 +53,7 @@ def compose(ctx: click.Context, newsletter: str | None, refresh: bool, special: 
             output.warn(f"error: {slug}: {error}")
             continue
         found.append(report)
+        _warn_composed(report)
         if not as_json:
             _tell_composed(report)
     if as_json:
@@ -60,9 +62,22 @@ def compose(ctx: click.Context, newsletter: str | None, refresh: bool, special: 
         ctx.exit(1)
 
 
-def _tell_composed(report: reports.ComposeReport) -> None:
+def _warn_composed(report: reports.ComposeReport) -> None:
+    for name, count in report.older.items():
+        output.warn(
+            f"{name} is not approved and holds {_entries(count)}; approve it, or `newsletter cancel {name}` frees them"
+        )
     for source in report.silent:
         output.warn(f"silent: {source.url} ({', '.join(source.topics)}): {source.why}")
+    for why, count in report.extracted.items():
+        output.warn(
+            f"warning: {count} of the summaries {'is' if count == 1 else 'are'} extracted, not by the model: {why}"
+        )
+    for ref, why in report.stays.items():
+        output.warn(f"{ref} stays as you edited it, though the rules leave it out now: {why}")
+
+
+def _tell_composed(report: reports.ComposeReport) -> None:
     if report.issue is None:
         output.say(report.reason or "nothing to do")
         return
@@ -70,15 +85,18 @@ def _tell_composed(report: reports.ComposeReport) -> None:
         output.say(f"{report.issue}: {report.added} added" if report.added else f"{report.issue}: {report.reason}")
     else:
         topics = ", ".join(f"{count} for {slug}" for slug, count in report.topics.items())
-        output.say(f"{report.issue}: {report.entries} entr{'y' if report.entries == 1 else 'ies'} ({topics})")
+        output.say(f"{report.issue}: {_entries(report.entries)} ({topics})")
     if report.held:
         output.say(f"  {report.held} more did not fit; `newsletter entries list --state held` shows them")
+    if report.merged:
+        output.say(f"  {report.merged} tell a story that another entry tells, and lent it their sources")
     if report.dropped:
-        output.say(
-            f"  {report.dropped} match no rule, or tell a story that is there already; "
-            "`newsletter entries list --state dropped` shows them"
-        )
+        output.say(f"  {report.dropped} match no rule; `newsletter entries list --state dropped` shows them")
     output.say(f"  edit {report.path}, then `newsletter check {report.issue}`")
+
+
+def _entries(count: int) -> str:
+    return f"{count} entr{'y' if count == 1 else 'ies'}"
 
 
 class _Issues(output.Group):
@@ -130,7 +148,8 @@ def issues_show(ctx: click.Context, issue: str, as_json: bool) -> None:
         output.emit({**row.as_json(), "audience": audience, "counts": counts})
         return
     told = ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.items() if count)
-    shown = {"audience": _people(audience)} if open_ else {"deliveries": told}
+    parts = ", ".join(f"{count:,} {edition}" for edition, count in audience.items())
+    shown = {"audience": _people(audience) + (f" ({parts})" if parts else "")} if open_ else {"deliveries": told}
     for key, value in {**row.as_json(), **shown}.items():
         if value not in (None, ""):
             click.echo(f"{key}: {value}")
@@ -138,12 +157,22 @@ def issues_show(ctx: click.Context, issue: str, as_json: bool) -> None:
 
 @click.command()
 @ISSUE
+@click.option("--online", is_flag=True, help="Try every link too, and ask SpamAssassin where it is installed.")
+@click.option("--spam", is_flag=True, help="Ask SpamAssassin too: a second, by its offline rules.")
 @output.json_option
 @click.pass_context
-@output.example("newsletter check weekly/2026-09-11", "newsletter check issues/weekly/2026-09-11.md")
-def check(ctx: click.Context, issue: str, as_json: bool) -> None:
-    """Look for mistakes in every edition, as it would be sent. Exit 1 when there are errors."""
-    report = output.app(ctx).check(issue)
+@output.example(
+    "newsletter check weekly/2026-09-11",
+    "newsletter check issues/weekly/2026-09-11.md",
+    "newsletter check weekly/2026-09-11 --online",
+)
+def check(ctx: click.Context, issue: str, online: bool, spam: bool, as_json: bool) -> None:
+    """Look for mistakes in every edition, as it would be sent. Exit 1 when there are errors.
+
+    docs/checks.md lists every code. `approve` and `send` look for the same, but for --online and --spam.
+    """
+    bar = None if as_json or not online else output.progress_bar("links")
+    report = output.app(ctx).check(issue, online=online, spam=spam, progress=bar)
     if as_json:
         output.emit(report.as_json())
     else:
@@ -151,6 +180,9 @@ def check(ctx: click.Context, issue: str, as_json: bool) -> None:
         _tell_findings("warning", report.warnings, "yellow")
         for edition, octets in report.size.items():
             output.say(f"edition {edition}: {octets / 1000:,.1f} KB of HTML (Gmail clips from 102.4)")
+        if report.spam is not None:
+            rules = ", ".join(f"{name} {points:g}" for name, points in report.spam.rules.items()) or "no rule"
+            output.say(f"SpamAssassin: {report.spam.score:g} of {report.spam.required:g} points ({rules})")
         output.say(
             "no errors" if report.ok else f"{len(report.errors)} error(s): approve refuses until they are mended"
         )
@@ -201,16 +233,23 @@ def render(ctx: click.Context, issue: str, out: Path, reader: str | None, topics
 @click.pass_context
 @output.example("newsletter approve weekly/2026-09-11")
 def approve(ctx: click.Context, issue: str, by: str | None, as_json: bool) -> None:
-    """Freeze the draft: its bytes are kept, and are what will be sent. Refused while `check` finds errors."""
+    """Freeze the draft: its bytes are kept, and are what will be sent. Refused while `check` finds errors.
+
+    Who approved and when is kept (`issues show`). Warnings stop nothing; among them is an audience that is empty, or
+    that changed by more than a fifth since the last issue.
+    """
     report = output.app(ctx).approve(issue, by or _me())
     if as_json:
         output.emit(report.as_json())
         return
     _tell_findings("warning", report.warnings, "yellow")
-    entries = f"{report.entries} entr{'y' if report.entries == 1 else 'ies'}"
-    output.say(f"{report.issue} is approved: {entries} ({report.hash[:12]})")
+    when = f"{report.approved_at:%F %H:%M} UTC" if report.approved_at else "now"
+    output.say(f"{report.issue} is approved: {_entries(report.entries)} ({report.hash[:12]})")
+    output.say(f"  by {report.approved_by}, {when}")
     if report.dropped:
         output.say(f"  {report.dropped} cut from the draft will not be offered again")
+    for edition, people in report.audience.items():
+        output.say(f"  edition {edition}: {people:,} {'person' if people == 1 else 'people'}")
     output.say(f"  {_people(report.audience)}; `newsletter send {report.issue}` sends it")
 
 
@@ -231,11 +270,10 @@ def unapprove(ctx: click.Context, issue: str, as_json: bool) -> None:
 
 
 def _people(audience: dict[str, int]) -> str:
-    if not audience:
-        return "nobody would get it now"
-    parts = ", ".join(f"{count} {topics}" for topics, count in audience.items())
     total = sum(audience.values())
-    return f"{total} {'person' if total == 1 else 'people'} would get it now ({parts})"
+    if not total:
+        return "nobody would get it now"
+    return f"{total:,} {'person' if total == 1 else 'people'} would get it now"
 
 
 def _me() -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from newsletter import types
 from newsletter.cli import output
 
 if TYPE_CHECKING:
@@ -31,15 +32,20 @@ def sources_list(ctx: click.Context, as_json: bool) -> None:
         output.emit({"sources": [row.as_json() for row in rows]})
         return
     output.table(
-        ["source", "topics", "entries", "last good fetch", "trouble"],
+        ["source", "topics", "entries", "state", "last good fetch", "trouble"],
         [
             [
-                row.url, ", ".join(row.topics), row.entries, f"{row.last_ok:%F %H:%M}" if row.last_ok else "never",
-                row.last_error,
+                row.url, ", ".join(row.topics), row.entries, row.state,
+                f"{row.last_ok:%F %H:%M}" if row.last_ok else "never", _trouble(row),
             ]
             for row in rows
         ],
     )  # fmt: skip
+
+
+def _trouble(row: reports.SourceView) -> str:
+    moved = f"it has moved to {row.moved_to}: write that instead" if row.moved_to else ""
+    return "; ".join(each for each in (row.last_error, moved, row.note) if each)
 
 
 @sources.command("check")
@@ -192,7 +198,8 @@ def collect(
 ) -> None:
     """Fetch the sources that are due and keep what is new. Nothing is claimed yet.
 
-    A source in trouble is named and costs the others nothing; then the exit code is 1.
+    A source in trouble is named and costs the others nothing; then the exit code is 1. In JSON, entries_seen is 0 of a
+    source whose server or content says that all is as before: it is not read again.
     """
     if as_seen and backfill:
         raise click.UsageError("--backfill takes older entries, --as-seen drops them; say one of them")
@@ -211,23 +218,33 @@ def collect(
     else:
         for source in report.sources:
             if source.status != "skipped":
-                found = f"{_entries(source.entries_seen)}, {source.entries_new} new"
-                output.result(f"{source.status:9}  {source.url}: {found}")
+                output.result(f"{source.status:9}  {source.url}{_found(source)}")
         skipped = sum(source.status == "skipped" for source in report.sources)
         if not report.sources:
             output.say("there are no sources; name some in newsletter.toml, or use `newsletter entries import`")
         elif skipped and not as_seen:
             output.say(f"{skipped} source(s) are not due yet; --all asks them now")
-        output.say(f"{report.entries_new} new entr{'y' if report.entries_new == 1 else 'ies'}")
+        freed = f", {report.entries_released} older that were held and wait now" if report.entries_released else ""
+        output.say(f"{report.entries_new} new entr{'y' if report.entries_new == 1 else 'ies'}{freed}")
         if as_seen:
             output.say(f"{_entries(report.as_seen)} dropped as seen; what comes from now on waits for the first issue")
     for source in report.sources:
         if source.error:
             output.warn(f"{source.url}: {source.error}")
+        elif source.note and not source.note.startswith(types.EMPTY_EXPECTED):
+            output.warn(f"{source.url}: {source.note}")
     if failed and as_seen:
         output.warn("what failed was not seen: run this again once it answers, or its old entries will count as new")
     if failed:
         ctx.exit(1)
+
+
+def _found(source: reports.SourceReport) -> str:
+    """What its answer held; nothing is said of one that was not read again, since it is as before."""
+    if not source.entries_seen and source.status == "unchanged":
+        return ""
+    freed = f", {source.entries_released} released" if source.entries_released else ""
+    return f": {_entries(source.entries_seen)}, {source.entries_new} new{freed}"
 
 
 def _entries(many: int) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 
 from newsletter import names
+from newsletter.curate import credited
 
 NOBODY = "The authors"
 
@@ -21,18 +23,18 @@ class Subject:
 
 
 def subject(authors: Sequence[str]) -> Subject:
-    """The author phrase for these names; "The authors" for none."""
-    people = [author for author in authors if author.strip()]
-    phrase = names.joined(people)
-    if not phrase:
+    """The author phrase for these author fields; "The authors" for none."""
+    found = credited.read(authors)
+    if not found.named:
         return Subject(NOBODY, "They", plural=True, known=False)
-    if len(people) > 1:
-        return Subject(_capital(phrase), "They", plural=True, known=True)
-    if names.is_group(people[0]):
-        the = phrase if phrase.lower().startswith("the ") else f"The {phrase}"
-        group = the if "collaboration" in phrase.lower() or "consortium" in phrase.lower() else _capital(phrase)
-        return Subject(group, "It", plural=False, known=True)
-    return Subject(_capital(phrase), _capital(phrase), plural=False, known=True)
+    called = [credited.the(each.name) if each.group else each.name for each in found.named]
+    if found.others or len(called) > names.MOST:
+        return Subject(f"{_capital(called[0])} et al.", "They", plural=True, known=True)
+    called[1:] = [re.sub(r"^The (?=.*Collaboration$)", "the ", name) for name in called[1:]]
+    phrase = _capital(" and ".join(filter(None, (", ".join(called[:-1]), called[-1]))))
+    if len(called) > 1:
+        return Subject(phrase, "They", plural=True, known=True)
+    return Subject(phrase, "It" if found.named[0].group else phrase, plural=False, known=True)
 
 
 def begins(text: str, found: Subject) -> bool:

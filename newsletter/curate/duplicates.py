@@ -3,7 +3,7 @@
 Similar titles alone are wrong 97 times in 100 inside one feed ("Session 153", "Session 155"; measured on 6,543 real
 titles, research/collect.md 4.2). So two entries tell one story only when no source showed both, they are at most seven
 days apart, their titles are long enough to say something, have the same numbers, and differ in nothing but spelling:
-capitals, punctuation, hyphens, small words, endings.
+capitals, punctuation, hyphens, articles, endings, and what sites put around a title: "Show HN: ", " | TechCrunch".
 """
 
 from __future__ import annotations
@@ -12,14 +12,37 @@ import dataclasses
 import datetime as dt
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from urllib.parse import urlsplit
 
 SHORTEST = 25  # characters of a title
 APART = dt.timedelta(days=7)
-ALIKE = 88.0  # rapidfuzz's ratio, to find candidates; the guards decide
+ALIKE = 88.0  # rapidfuzz's ratio; the words decide
 LONGEST = 400
-_SMALL = frozenset("a an the of to in on at for from by with and or its is are".split())
+_SMALL = frozenset("a an the its is are".split())  # not "to" and "from": the one is the other's contrary
+_BEFORE = re.compile(
+    r"(?i)\s*(?:(?:show|launch|tell) hn\s*[:–-]|\[(?:r|n|p|d|pdf|video)\]|(?:breaking|exclusive|just in|watch "
+    r"live)\s*:|"
+    r"(?:introducing|announcing|meet)\s+(?=\S+(?:\s\S+){0,3}?\s*[:,–—-]\s))\s*"
+)
+_TAG_BEHIND = re.compile(r"(?i)\s*[\[(](?:pdf|video|r|n|p|d)[\])]\s*$")
+_SITE = re.compile(r"\s+(?:[|·•»]|[-–—]{1,2}|::)\s+(?P<site>[^|·•»]{2,40})$")
+# A word by which a name behind a title is a publication's: "- The Verge", "| BBC News", "- Nature".
+_PUBLICATION = re.compile(
+    r"(?i)\b(?:the verge|techcrunch|wired|ars technica|engadget|reuters|bloomberg|guardian|bbc|cnn|cnbc|npr|axios|"
+    r"politico|"
+    r"washington post|new york times|nytimes|financial times|wall street journal|wsj|forbes|fortune|venturebeat|"
+    r"zdnet|cnet|"
+    r"the register|hacker ?noon|medium|substack|github|youtube|arxiv|phys\.org|nature|science|new scientist|mit "
+    r"technology "
+    r"review|quanta magazine|ieee spectrum|associated press|ap news|sky news|al jazeera|le monde|der spiegel|"
+    r"heise(?: online)?|"
+    r"golem\.de|tagesschau|the information|the atlantic|the economist|the independent|the hill|vox|slate|9to5mac|"
+    r"9to5google|"
+    r"macrumors|techradar|gizmodo|mashable|the next web|tnw|slashdot|lwn\.net|infoq|hugging ?face|google news|"
+    r"yahoo(?: news)?)\b"
+    r"|\b(?:news|times|post|journal|magazine|gazette|herald|tribune|blog)$|\.(?:com|org|net|io|dev)$"
+)
 _ROMAN = re.compile(r"[ivx]+")
 
 
@@ -46,37 +69,65 @@ def merges(stories: Sequence[Story]) -> list[Merge]:
     """Which entries tell the story of another one that stays. The same again gives the same again."""
     import rapidfuzz
 
-    titles = [_joined(story.title) for story in stories]
+    bare = [told(story.title, story.sources) for story in stories]
+    titles = [_joined(title) for title in bare]
     alike: dict[tuple[str, ...], list[int]] = {}
-    for i, story in enumerate(stories):
-        if len(" ".join(story.title.split())) >= SHORTEST:
-            alike.setdefault(_exact(story.title), []).append(i)
-    order = sorted(range(len(stories)), key=lambda i: stories[i].rank, reverse=True)  # stable
+    for i, title in enumerate(bare):
+        if len(title) >= SHORTEST:
+            alike.setdefault(_exact(title), []).append(i)
+    order = sorted(range(len(stories)), key=lambda i: (stories[i].at, stories[i].ref))
+    order.sort(key=lambda i: stories[i].rank, reverse=True)  # stable
     place = {i: at for at, i in enumerate(order)}
     found: list[Merge] = []
     for group in alike.values():
         if len(group) < 2:
             continue
-        kept: list[int] = []
+        kept: dict[tuple[str, ...], list[int]] = {}  # what may be the same title -> those that stay
         sources: dict[int, frozenset[str]] = {}
         for i in sorted(group, key=place.__getitem__):
-            near = rapidfuzz.process.extract(
-                titles[i], {j: titles[j] for j in kept}, scorer=rapidfuzz.fuzz.ratio, score_cutoff=ALIKE, limit=None
-            )
-            fitting = [j for _, _, j in near if _same(stories[i], stories[j], sources[j])]
+            fitting = [
+                j
+                for key in _keys(bare[i])
+                for j in kept.get(key, ())
+                if _near(stories[i], stories[j], sources[j])
+                and rapidfuzz.fuzz.ratio(titles[i], titles[j]) >= ALIKE
+                and same_title(bare[i], bare[j])
+            ]
             if fitting:
                 into = min(fitting, key=place.__getitem__)
                 sources[into] |= stories[i].sources
                 found.append(Merge(stories[i].ref, stories[into].ref))
             else:
-                kept.append(i)
+                for key in _keys(bare[i]):
+                    kept.setdefault(key, []).append(i)
                 sources[i] = stories[i].sources
-    return found
+    refs = {story.ref: at for at, story in enumerate(stories)}
+    return sorted(found, key=lambda merge: refs[merge.gone])
 
 
-def _same(one: Story, other: Story, sources: frozenset[str]) -> bool:
+def _near(one: Story, other: Story, sources: frozenset[str]) -> bool:
     """`sources`: all that showed the other, with those merged into it."""
-    return not one.sources & sources and abs(one.at - other.at) <= APART and same_title(one.title, other.title)
+    return not one.sources & sources and abs(one.at - other.at) <= APART
+
+
+def told(title: str, sources: Collection[str] = ()) -> str:
+    """A title without what a site puts before and behind it; a site is known by its name or address."""
+    text = " ".join(title[:LONGEST].split())
+    for _ in range(2):
+        text = _BEFORE.sub("", text, count=1) if _BEFORE.match(text) else text
+        text = _TAG_BEHIND.sub("", text)
+        match = _SITE.search(text)
+        if match and _is_site(match["site"], sources):
+            text = text[: match.start()]
+    return text
+
+
+def _is_site(name: str, sources: Collection[str]) -> bool:
+    squashed = re.sub(r"^the|[\W_]+", "", name.casefold())
+    hosts = [re.sub(r"[\W_]+", "", urlsplit(source).hostname or "") for source in sources if "//" in source]
+    if len(squashed) >= 4 and any(squashed in host for host in hosts):
+        return True
+    return len(name.split()) <= 4 and name[:1].isupper() | name[:1].isdigit() and _PUBLICATION.search(name) is not None
 
 
 def same_title(one: str, other: str) -> bool:
@@ -85,9 +136,13 @@ def same_title(one: str, other: str) -> bool:
         return False
     if _joined(one) == _joined(other):
         return True
-    first, second = Counter(_words(one)), Counter(_words(other))
-    left, right = first - second, second - first
-    return not [word for word in (left | right) if word not in _SMALL] and sum((first & second).values()) >= 4
+    first, second = _words(one), _words(other)
+    return first == second and len(first) >= 4
+
+
+def _keys(title: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Titles that are the same have one of these in common."""
+    return (_joined(title),), ("", *_words(title))
 
 
 def _exact(title: str) -> tuple[str, ...]:
@@ -113,7 +168,8 @@ def _joined(title: str) -> str:
 
 
 def _words(title: str) -> list[str]:
-    return [_spelt(word) for word in re.findall(r"[^\W_]+", re.sub(r"['\u2019]s\b", "", _folded(title)))]
+    plain = re.sub(r"\s&\s", " and ", re.sub(r"['\u2019]s\b", "", _folded(title)))
+    return [_spelt(word) for word in re.findall(r"[^\W_]+", plain) if word not in _SMALL]
 
 
 def _spelt(word: str) -> str:

@@ -85,6 +85,7 @@ class Scorer:
     """Scores of one topic over a collection: what is rare in it tells more."""
 
     def __init__(self, query: Iterable[str], collection: Sequence[Text], kept: Sequence[Text] = ()) -> None:
+        self._texts = collection
         self._counts = [_counts(text) for text in collection]
         old = [_counts(text) for text in kept]
         every = self._counts + old
@@ -114,9 +115,9 @@ class Scorer:
 
     def scores(self) -> list[Score]:
         """A score for each text of the collection, in its order; 0 and up."""
-        return [self._score(counts) for counts in self._counts]
+        return [self._score(text, counts) for text, counts in zip(self._texts, self._counts, strict=True)]
 
-    def _score(self, counts: Mapping[str, int]) -> Score:
+    def _score(self, text: Text, counts: Mapping[str, int]) -> Score:
         length = sum(counts.values()) / self._length
         parts = {}
         for term, weight in self._weights.items():
@@ -124,7 +125,8 @@ class Scorer:
             if count:
                 parts[term] = weight * self._idf(term) * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
         own = sorted((term for term in parts if term in self._own), key=lambda term: (-parts[term], term))
-        return Score(round(sum(parts.values()), 2), tuple(own))
+        forms = _forms(text) if own else {}
+        return Score(round(sum(parts.values()), 2), tuple(forms[term] for term in own))
 
 
 def tokens(text: str) -> list[str]:
@@ -162,6 +164,11 @@ def _counts(text: Text) -> Counter[str]:
     for token in tokens(text.title):
         found[stem(token)] += TITLE_TIMES
     return found
+
+
+def _forms(text: Text) -> dict[str, str]:
+    """Stem -> the word as it first stands in the text."""
+    return {stem(token): token for token in reversed([*tokens(text.title), *tokens(text.body)])}
 
 
 def explained(why: str | None, score: Score) -> str:

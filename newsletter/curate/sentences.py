@@ -1,7 +1,8 @@
 """A text, whoever wrote it -> plain sentences. Pure.
 
-nupunkt knows where Latin sentences end; the full stops of other scripts, and the abbreviations of other languages that
-it does not know, are ours. Text beyond `REACH` is not looked at: a summary's sentences stand at the beginning.
+nupunkt knows where Latin sentences end; the full stops of other scripts, the abbreviations of other languages that it
+does not know, and what feeds lose on the way, are ours. Text beyond `REACH` is not looked at: a summary's sentences
+stand at the beginning.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import html
 import re
 import unicodedata
 
-from newsletter import names
+from newsletter.curate import tex
 
 MOST = 2
 REACH = 12_000  # characters that are looked at; an abstract has 1,500
@@ -18,30 +19,55 @@ _TAG = re.compile(r"<!--.{0,2000}?-->|</?[A-Za-z][^<>]{0,500}>|<\?[^<>]{0,200}\?
 _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|cite|code|em|i|mark|q|s|small|span|strong|sub|sup|tt|u|var)\b", re.IGNORECASE)
 _OPENS = re.compile(r"<(script|style)\b", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
-_TEX_WORD = re.compile(
-    r"\\(?:text(?:bf|it|sc|tt|rm|sf)?|emph|mathrm|mathbf|mathcal|mathbb|url|underline)\s?\{([^{}]{0,300})\}"
-)
-_TEX_SIGN = {
-    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "varepsilon": "ε", "lambda": "λ", "mu": "μ",
-    "pi": "π", "sigma": "σ", "tau": "τ", "theta": "θ", "omega": "ω", "phi": "φ", "rho": "ρ", "eta": "η", "Delta": "Δ",
-    "Omega": "Ω", "Sigma": "Σ", "times": "×", "cdot": "·", "pm": "±", "approx": "≈", "sim": "~", "leq": "≤", "le": "≤",
-    "geq": "≥", "ge": "≥", "to": "→", "rightarrow": "→", "infty": "∞", "sqrt": "√", "log": "log", "ell": "ℓ",
-    "ldots": "…", "dots": "…", "in": "∈", "neq": "≠", "ll": "≪", "gg": "≫", "propto": "∝", "circ": "°",
-}  # fmt: skip
 _STOPS = re.compile(r"(?<=[。！？｡．])(?=[^。！？｡．」』”’）\s])|(?<=[。！？][」』”’）])|(?<=[।॥؟۔።])\s+")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\[])(?:[^\W\d_]|et al|vs|e\.g|i\.e|cf|approx|ca|c|fig|figs|eq|eqs|ref|refs|sec|no|nos|vol|"
-    r"pp|ed|eds|dr|prof|"
-    r"mr|mrs|ms|st|inc|ltd|jr|sr|z\. ?b|d\. ?h|u\. ?a|v\. ?a|i\. ?d\. ?r|bzw|vgl|abb|nr|usw|sog|bspw|evtl|"
-    r"inkl|mme|mlle|"
-    r"p\. ?ej|sra|ud|srta|av|art|núm|pág|resp|al|dept|univ|jan|feb|mar|apr|jun|jul|aug|sept|oct|nov|dec)\.$",
+    r"(?:^|[\s(\[„“\"])(?:et al|vs|e\.g|i\.e|cf|approx|ca|c|viz|figs|eqs|refs|eds|resp|dept|univ|incl|excl|"
+    r"z\. ?b|d\. ?h|u\. ?a|v\. ?a|o\. ?ä|i\. ?d\. ?r|u\. ?s\. ?w|bzw|vgl|abb|nr|sog|bspw|evtl|inkl|ggf|mio|mrd|"
+    r"p\. ?ej|p\. ?ex|ud|núm|pág|aprox|env|chap|"
+    r"т\. ?е|т\. ?н|млн|млрд|тыс|руб|см|рис|стр|им|ул|напр|проф|акад)\.$",
     re.IGNORECASE,
 )
+_TITLE = re.compile(
+    r"(?:^|[\s(\[„“\"])(?:Drs?|Prof|Mr|Mrs|Ms|Mme|Mlle|Sra?|Srta|Dra|Hr|Fr|Dipl|Ing|St|Mt|Lt|Gen|Sen|Rep|Gov|Rev|Hon|"
+    r"Capt|Col|Jan|Feb|Aug|Sept?|Oct|Nov|Dec|EE)\.$"
+)
+_BEFORE_FIGURE = re.compile(
+    r"(?:^|[\s(\[])(?:nos?|art|sec|figs?|eqs?|refs?|vol|pp?|ed|ch|tab|abs|str|par|p)\.$", re.IGNORECASE
+)
+_INITIAL = re.compile(r"(?:^|[\s(\[.-])[^\W\d_a-z]\.$")
+# What begins a sentence, and is nobody's family name.
+_STARTS = re.compile(
+    r"(?:We|Our|The|This|These|That|Those|It|Its|They|Their|In|On|At|To|For|From|By|With|Here|However|Moreover|"
+    r"Furthermore|Finally|Then|Thus|Hence|Using|Under|Over|As|An|A|And|But|If|When|While|Although|There|Both|Such|"
+    r"Results|Each|All|Most|Many|Some|No|None|One|Two|Three|I|He|She|You|My)\b"
+)
+_MISSED = re.compile(
+    r"(?<=[^\W\d_A-Z]{3}[.!?])\s+(?=[A-Z][a-z]+:?\s|(?:I|A)\s)"
+    r"|(?<=[\w)\]%”\"][.!?])\s+(?=(?:We|Our|The|This|These|It|They|In|To|However|Moreover|Furthermore|Here|"
+    r"Finally|[A-Z][a-z]+ly,)(?!\w))"
+)
+_UNSPACED = re.compile(
+    r"(?<=\b[a-z]{3})\.(?=[A-Z][A-Za-z]+ )|(?<=\s[a-z]{4})\.(?=[A-Z][A-Za-z]+ )|"
+    r"(?<=[a-z]{5})\.(?=[A-Z][A-Za-z]+ )"
+)
+_LABELS = (
+    "Background|Introduction|Context|Objectives?|Aims?|Purpose|Motivation|Methods?|Methodology|Design|Results?|"
+    "Findings|Conclusions?|Discussion|Significance(?: Statement)?|Summary|Highlights?|One Sentence Summary|"
+    "Availability(?: and [Ii]mplementation)?|Abbreviations?|Key ?words"
+)
+# bioRxiv's feeds lose the backslash of "\n\n" and the blank after a heading: "... exist.nnResultsWe found".
+_LOST_BREAK = re.compile(rf"(?<=[.!?)\]])nn?(?=(?:{_LABELS})[A-Z]|(?:C_LI)?O_LI|[A-Z][a-z]+ |[A-Z]{{4,}}[A-Z ])")
+_LISTED = re.compile(r"n?C_LI[O_S]{0,4}_?(?:LI)?|n?O_LI")
+_GLUED = re.compile(rf"(?:^|(?<=[.!?)\]] ))({_LABELS})(?=[A-Z])")
+_UNMARKED = re.compile(rf"(?:^|(?<=[.!?)\]] ))({_LABELS}) (?=[A-Z0-9][\w-]* )")
+_RAISED = re.compile(r"<(su[pb])>\s*([^<>]{1,12}?)\s*</\1>", re.IGNORECASE)
+_UNSEEN = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ORDINAL = re.compile(r"(?:^|\s)\d{1,2}\.$")
 # Words that no other language uses as often: a tenth of an English text is made of them.
 _ENGLISH = frozenset(
     "the of and to that with for which are this we by from it as be has have been can our these their than at on not "
-    "how its a is was were or an in more new all but who will when what they he she his her you your".split()
+    "how its a is was were or an in more new all but who will when what they he she his her you your may "
+    "using used between such into over through been if so there here should could would most only while after".split()
 )
 _OURS_TOO = frozenset("a in an is was we at on all be by it has as or not".split())  # other languages have them too
 
@@ -49,22 +75,43 @@ _OURS_TOO = frozenset("a in an is was we at on all be by it has as or not".split
 def tidy(text: str) -> str:
     """One line of plain text: no tags, entities, Markdown, TeX or control characters; the words are as they were."""
     text = text[: 4 * REACH]
-    if "<" in text:
-        text = _TAG.sub(_gap, _without_scripts(text))
-    if "&" in text:
-        text = html.unescape(text)
-        text = _TAG.sub(_gap, _without_scripts(text)) if "<" in text else text
-    if "\\" in text or "$" in text:
-        text = _from_tex(text)
+    for _ in range(2):  # once for the tags that are written as entities
+        if "<" in text:
+            text = _TAG.sub(_gap, _RAISED.sub(_raised, _without_scripts(text)))
+        if "&" in text:
+            text = html.unescape(text)
+    text = tex.plain(text)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     text = re.sub(r"\*\*|`{1,3}|(?<!\w)__|__(?!\w)", "", text) if re.search(r"\*\*|`|__", text) else text
+    text = " ".join(text.split())
+    if text.isprintable():
+        return _mended(text)
     plain = "".join(
         " " if char in "\t\n\r\v\f\x85\u2028\u2029" else char
         for char in text
-        if unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn") or char in "\t\n\r\v\f\x85"
+        if (unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn") or char in "\t\n\r\v\f\x85")
+        and char not in _UNSEEN
     )
-    return " ".join(plain.split())
+    return _mended(" ".join(plain.split()))
+
+
+def _mended(text: str) -> str:
+    """With the blanks and colons that were lost on the way."""
+    lost = _LOST_BREAK.search(text) is not None
+    if lost or "O_LI" in text:
+        text = _LISTED.sub(" ", _LOST_BREAK.sub(" ", text))
+    if re.search(r"[a-z]\.[A-Z]", text):
+        text = _UNSPACED.sub(". ", text)
+    if lost or len({match[1] for match in _GLUED.finditer(text)}) > 1:  # "SummaryBench" alone is a name
+        text = _GLUED.sub(r"\1: ", text)
+    if len({match[1] for match in _UNMARKED.finditer(text)}) > 2:
+        text = _UNMARKED.sub(r"\1: ", text)
+    return re.sub(r"(?<=[A-Za-z)]) (?=[.,](?:\s|$))", "", " ".join(text.split()))
+
+
+def _raised(match: re.Match[str]) -> str:
+    return tex.raised(match[2]) if match[1].lower() == "sup" else tex.lowered(match[2])
 
 
 def _without_scripts(text: str) -> str:
@@ -81,33 +128,14 @@ def _gap(tag: re.Match[str]) -> str:
     return "" if _INLINE.match(tag[0]) else " "
 
 
-def _from_tex(text: str) -> str:
-    text = _TEX_WORD.sub(r"\1", _TEX_WORD.sub(r"\1", names.from_tex(text)))
-    text = re.sub(r"\\([A-Za-z]{2,10})(?![A-Za-z])", lambda match: _TEX_SIGN.get(match[1], match[0]), text)
-    text = re.sub(r"\\([%&#_${}])", r"\1", text) if "$" not in text else _without_dollars(text)
-    return re.sub(r"(?<=\S)~(?=\S)(?!\d)", " ", text)
-
-
-def _without_dollars(text: str) -> str:
-    r"""`$10^{-3}$` -> `10^-3`; `\$5` and a lone dollar are money."""
-
-    def plain(match: re.Match[str]) -> str:
-        inner = re.sub(r"\\[,;:! ]", "", match[1])
-        inner = re.sub(r"\\([%&#_{}])", r"\1", inner)
-        return re.sub(r"([\^_])\{([^{}]{1,40})\}", r"\1\2", inner)
-
-    text = re.sub(r"(?<!\\)\$([^$\n]{1,200}?)(?<!\\)\$(?!\d)", plain, text)
-    return re.sub(r"\\([%&#_${}])", r"\1", text)
-
-
 def split(text: str) -> list[str]:
     """The sentences of a tidy text, in order; joined with blanks (none in scripts without) they are the text again."""
     text = text[:REACH].strip()
     if not text:
         return []
-    pieces = [piece for found in _latin(text) for piece in _STOPS.split(found)]
+    found = [part for piece in _latin(text) for part in _MISSED.split(piece)]
     sentences: list[str] = []
-    for piece in (piece.strip() for piece in pieces):
+    for piece in (part.strip() for each in found for part in _STOPS.split(each)):
         if not piece:
             continue
         if sentences and _goes_on(sentences[-1], piece):
@@ -127,17 +155,20 @@ def _latin(text: str) -> list[str]:
 
 def _goes_on(before: str, after: str) -> bool:
     """Was the full stop no end? After an abbreviation, an ordinal ("am 3. Mai"), or before a small letter."""
+    tail = before[-40:]
     if not before.endswith("."):
-        return (
-            before.endswith(("!", "?")) is False and before[-1:] not in "。！？｡．।॥؟۔።…\"'”’)" and after[:1].islower()
-        )
+        return before[-1:] not in "!?。！？｡．।॥؟۔።…\"'”’)" and after[:1].islower()
     if after[:1].islower():
-        return True
-    if _ORDINAL.search(before):
+        return re.match(r"[a-z]{1,3}[A-Z]", after) is None  # "eBay is ..." may begin a sentence
+    if _ORDINAL.search(tail):
         return not is_english(f"{before} {after}")
-    if re.search(r"\bet al\.$|[A-Z]\.[A-Z]\.$", before):
-        return False  # these end sentences too, and nupunkt has looked at what follows
-    return _ABBREVIATION.search(before) is not None
+    if re.search(r"\bet al\.$|[A-Z]\.[A-Z]\.$", tail):
+        return re.match(r"[(\[\d]", after) is not None  # these end sentences too; nupunkt has looked at what follows
+    if _BEFORE_FIGURE.search(tail):
+        return after[:1].isdigit()
+    if _INITIAL.search(tail):
+        return _STARTS.match(after) is None
+    return (_ABBREVIATION.search(tail) or _TITLE.search(tail)) is not None
 
 
 def is_english(text: str) -> bool:

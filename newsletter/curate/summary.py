@@ -14,11 +14,13 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from newsletter.curate import authors, guard, sentences, voice
+from newsletter.curate import authors, choice, guard, pronouns, sentences, tex, voice
 
 SHORT = 600  # characters: two long sentences
-LONGEST = 1200  # two "sentences" of a text without full stops may be its whole
-LONG_SENTENCE = 420
+LONGEST = 900  # two very long ones; of a text without full stops, SHORT characters
+LEAD_REACH = 4  # sentences among which a lead is looked for
+CLEAR = 1.5  # of choice.states: a finding that is better told than "We extend it"
+BLOG_REACH = 3  # sentences of a blog in which its author may say what was done
 
 AS_IT_CAME, EXTRACTED, LEAD = "as it came", "extracted", "its first sentences"
 
@@ -52,31 +54,34 @@ def summarise(article: Article) -> Summary:
     found = sentences.split(text)
     if not found:
         return Summary("", AS_IT_CAME)
-    if len(found) <= sentences.MOST and len(text) <= SHORT and not _to_rewrite(text, found):
+    english = sentences.is_english(text)
+    paper = english and is_paper(article, text)
+    hidden = paper and any(voice.hidden(voice.without_label(each)[0]) for each in found[: sentences.MOST])
+    if len(found) <= sentences.MOST and len(text) <= SHORT and not hidden and not _to_rewrite(text, found):
         return Summary(text, AS_IT_CAME)
-    if not sentences.is_english(text):
+    if not english:
         return Summary(_fitted(found[: sentences.MOST], text), LEAD)
     if _QUOTED_WE.search(text):
         return Summary(lead(found), LEAD)
-    first_person = voice.FIRST_PERSON.search(text) is not None
-    paper = is_paper(article, text)
-    if not paper and not (first_person and any(name.strip() for name in article.authors)):
+    if not paper and not (pronouns.FIRST_PERSON.search(text) and any(name.strip() for name in article.authors)):
         return Summary(lead(found), LEAD)
     subject = authors.subject(article.authors)
-    words = extracted(found, subject)
+    if not paper and not subject.known:
+        return Summary(lead(found), LEAD)
+    words = extracted(found, subject, paper=paper, sure=paper and _surely(article, text))
     if not words or len(words) > LONGEST or guard.unsupported(words, f"{text} {subject.phrase}"):
-        return Summary(lead(found), LEAD, subject)
+        return Summary(lead(found, impersonal=subject.known), LEAD, subject if paper else None)
     return Summary(words, EXTRACTED, subject)
 
 
 def _finished(article: Article) -> bool:
-    """Is a text that was given by hand ready to be printed?"""
+    """Is a text that was given by hand ready to be printed? Two sentences in the third person are."""
     text = " ".join(article.text.split())
-    if len(text) > SHORT or "<" in text:
+    if len(text) > SHORT or "<" in text or tex.plain(text) != text:
         return False
     plain = sentences.tidy(text)
     found = sentences.split(plain)
-    return not _to_rewrite(plain, found) and (len(found) <= sentences.MOST or not is_paper(article, plain))
+    return len(found) <= sentences.MOST and not _to_rewrite(plain, found)
 
 
 def _to_rewrite(text: str, found: Sequence[str]) -> bool:
@@ -84,8 +89,8 @@ def _to_rewrite(text: str, found: Sequence[str]) -> bool:
     if not sentences.is_english(text):
         return False
     return bool(
-        voice.FIRST_PERSON.search(text)
-        or any(voice.SELF.match(voice.without_label(each)[0]) for each in found)
+        pronouns.FIRST_PERSON.search(text)
+        or any(voice.of_itself(voice.without_label(each)[0]) for each in found)
         or voice.without_label(text)[1]
     )
 
@@ -98,15 +103,25 @@ _PLACE = re.compile(
 _CATEGORY = re.compile(
     r"(?:cs|math|stat|eess|physics|astro-ph|cond-mat|q-bio|q-fin|econ|nlin|hep-\w+|quant-ph|gr-qc)(?:\.[A-Z-]{2,})?"
 )
+_HEADINGS = re.compile(r"(?i)\b(?:methods|results|conclusions?|findings)\s?:")
+_FORMULA = re.compile(
+    r"\$[^$\n]{1,80}[\\^_=<>][^$\n]{0,80}\$|\\(?:cite|alpha|beta|mathcal|mathbb|sqrt|emph|"
+    r"textit|textbf)\b"
+)
 _SIGNS: tuple[tuple[int, re.Pattern[str]], ...] = (
     (3, re.compile(r"\b(?:[Ww]e|I)(?: \w+ly| also| then| first| further| here)? (?:introduce|present|propose|prove|"
                    r"study|"
                    r"investigate|describe|develop|repeat|evaluate|examine|analy[sz]e|demonstrate|benchmark|show that|"
-                   r"find that|derive|formali[sz]e|establish|argue|survey|review|report|answer this)d?\b")),
+                   r"find that|derive|formali[sz]e|establish|argue|survey|review|report|answer this|(?:give|"
+                   r"obtain|construct) an?)d?\b")),
     (3, re.compile(r"\b(?:[Tt]his|[Oo]ur|[Tt]he present) (?:paper|work|article|study|letter|thesis|survey|"
-                   r"review|manuscript|"
-                   r"report|analysis)\b")),
+                   r"review|manuscript|note|contribution|"
+                   r"report|analysis)\b|\b[Tt]he (?:paper|thesis|article) (?:\w+ly |also )?(?:presents|proposes|"
+                   r"introduces|studies|"
+                   r"describes|investigates|develops|proves|shows|examines|considers|discusses|analy[sz]es|"
+                   r"reports)\b")),
     (3, re.compile(r"\b(?:METHODS?|RESULTS?|CONCLUSIONS?|FINDINGS)\s*:|\b(?:Methods?|Results?|Conclusions?):")),
+    (2, re.compile(r"\bIt (?:is|was) (?:shown|proved|proven|found|argued) that\b")),
     (2, re.compile(r"\b(?:is|are|was|were) (?:presented|proposed|introduced|studied|investigated|analy[sz]ed|derived|"
                    r"demonstrated|evaluated|examined)\b")),
     (2, re.compile(r"\bThe (?:authors|researchers)\b|\bet al\.")),
@@ -124,190 +139,115 @@ def is_paper(article: Article, text: str) -> bool:
     """Does this look like research, whose authors did what it tells?"""
     if _PLACE.search(article.url) or any(_CATEGORY.fullmatch(name) for name in article.categories):
         return True
-    return sum(weight for weight, sign in _SIGNS if sign.search(text)) >= 2
+    together = 2 if len(article.authors) > 1 and re.search(r"\b[Ww]e\b", text) else 0
+    formulas = 2 if _FORMULA.search(article.text[: sentences.REACH]) else 0
+    return together + formulas + sum(weight for weight, sign in _SIGNS if sign.search(text)) >= 2
 
 
-# -- which sentences -----------------------------------------------------------------------------------------------
+def _surely(article: Article, text: str) -> bool:
+    """Is it research by where it stands, by its headings, or by several authors who say "we"?"""
+    return bool(
+        len(article.authors) != 1
+        or _PLACE.search(article.url)
+        or any(_CATEGORY.fullmatch(name) for name in article.categories)
+        or _HEADINGS.search(text)
+    )
 
-_CONTRIBUTION = re.compile(
-    r"\b(?:[Ww]e|I|(?:[Tt]he|[Tt]hese) authors|et al\.|[Tt]his (?:paper|work|article|study|letter|report|"
-    r"survey|review|thesis)|"
-    r"[Oo]ur (?:paper|work|study))"
-    r"(?: \w+ly| also| then| first| further| here| therefore| thus| now)* "
-    r"(?P<verb>introduces?|presents?|proposes?|develop(?:s|ed)?|describes?|design(?:s|ed)?|buil(?:d|ds|t)|"
-    r"prov(?:e|es)|show(?:s|ed)?|"
-    r"study|studies|investigates?|explores?|examines?|analy[sz]es?|creat(?:e|es|ed)|releas(?:e|es)|"
-    r"offers?|repeat|answers?|"
-    r"formulates?|formali[sz]es?|derives?|establish(?:es)?|evaluates?|compares?|argues?|surveys?|reviews?|"
-    r"collect(?:s|ed)?|"
-    r"replaces?|re?wrote|train(?:s|ed)?|conduct(?:s|ed)?|ran|test(?:s|ed)?|measured?|address(?:es)?|tackles?|provides?|"
-    r"benchmark|demonstrates?|estimates?|measures?|randomi[sz]ed|assigned|recruited|surveyed|followed|traces?|extends?|revisits?|find|found|report(?:ed|s)?|made|make|launch(?:ed)?|use|used|split)\b"
-)
-_STRONG = frozenset(
-    "introduce introduces present presents propose proposes develop develops developed design designs "
-    "build builds built "
-    "describe describes prove proves create releases release".split()
-)
-_PASSIVE = re.compile(
-    r"\b(?:is|are|was|were) (?:presented|proposed|introduced|studied|investigated|described|developed|analy[sz]ed|"
-    r"examined|assigned|randomi[sz]ed|derived|reported)\b"
-)
-_FINDING = re.compile(
-    r"\b(?:outperform\w*|improv\w*|reduc\w*|increas\w*|decreas\w*|achiev\w*|reach\w*|rais\w*|cut[s]?|"
-    r"lower\w*|gain\w*|surpass\w*|"
-    r"exceed\w*|match\w*|yield\w*|falls?|fell|rises?|rose|drop\w*|grew|doubl\w*|halv\w*|faster|slower|"
-    r"better|worse|fewer|"
-    r"less|more|higher|finds?|found|shows? that|excluded|observed|report that|success|accuracy|error|speed-?ups?|"
-    r"reveal\w*|demonstrate[sd]? that|confirm\w*|none of|save[sd]?|speeds?|beats?|finish\w*)\b",
-    re.IGNORECASE,
-)
-_MEASURE = re.compile(
-    r"\d\s?(?:%|percent|per cent|percentage points?|points?\b|[x×](?!\w)|times\b|-fold|fold\b|TeV|GeV|MeV|"
-    r"eV\b|dB\b|ms\b|km\b|"
-    r"million\b|billion\b|years?\b|hours?\b|seconds?\b|σ)|\b(?:ratio|score|accuracy|AUC|F1|BLEU|mAP|"
-    r"pass@\w+|of|to|by|from) (?:score )?"
-    r"(?:of )?\d+\.\d", re.IGNORECASE,
-)  # fmt: skip
-_CHANGE = re.compile(
-    r"\bby (?:up to |about |over |nearly )?\d|\bfrom \S{0,3}\d\S* to \S{0,3}\d|\d\s?[x×](?!\w)|\d-fold|\d "
-    r"times\b|\d+% of\b",
-    re.IGNORECASE,
-)
-_WEAK = re.compile(
-    r"\b(?:[Cc]ode|[Dd]ata|[Mm]odels?|[Dd]atasets?|[Tt]asks?|[Cc]hecker|"
-    r"[Gg]uidelines)\b[^.]{0,60}\b(?:available|released?|public|open-sourced?)\b"
-    r"|\bhttps?://|\b[Ww]e (?:release|hope)\b|\b(?:costs? \S*\d\S* (?:euros?|dollars?|pounds?) each|"
-    r"accepted (?:at|to|by)|[Ss]upplementary)\b|\?$|"
-    r"\b(?:future work|remains? open|I would love|hear from you|[Ss]ubscribe)\b"
-)
-_BACKGROUND = re.compile(
-    r"\b(?:[Rr]ecent(?:ly)?|[Ee]xisting|[Pp]revious(?:ly)?|[Pp]rior|[Ee]arlier (?:work|studies|methods)|"
-    r"often|usual(?:ly)?|"
-    r"has long been|have long been|[Hh]owever|remains?|suggested that|challeng\w+)\b"
-)
-# What others did, or are said to have done, is never this article's own result.
-_OTHERS = re.compile(
-    r"\b[Ss]tate[- ]of[- ]the[- ]art (?:methods|models|systems|approaches) (?:achieve|reach|obtain|attain|get)\b"
-    r"|\bhas been (?:claimed|reported|suggested|argued)\b"
-    r"|\b[Ii]t (?:was|has been) (?:shown|demonstrated|claimed|proved|reported) (?:by|in \[)"
-    r"|^(?!We\b|I\b)(?:[A-Z][\w-]+ )+(?:reports?|claims?|says?|wrote) that\b"
-)
+
+# -- the two sentences ----------------------------------------------------------------------------------------------
+
+
+def extracted(found: Sequence[str], subject: authors.Subject, *, paper: bool = True, sure: bool = True) -> str:
+    """The contribution sentence and the best result sentence, in the third person; "" when nothing can be said.
+
+    `sure`: what it reports are its authors' findings. A blogger's "... yields 2.5x" may be anybody's.
+    """
+    plain, roles = choice.labelled(found)
+    usable = [i for i, each in enumerate(plain) if choice.usable(each)]
+    first, opening = _first(plain, roles, usable, subject, paper=paper, sure=sure)
+    if first is None:
+        return ""
+    if opening.startswith(f"{subject.phrase} and colleagues "):
+        subject = dataclasses.replace(subject, again="They", plural=True)
+    rest = {
+        i: choice.tells(
+            plain[i], roles[i], i, first, len(plain), linked=all(map(choice.goes_on, plain[first + 1 : i + 1]))
+        )
+        for i in usable
+        if i != first and plain[i][-1:] != "?"
+    }
+    for second in sorted(rest, key=lambda i: (-rest[i], i)):
+        if rest[second] < 0:
+            break
+        following = voice.following(plain[second], subject)
+        personal = not paper and re.search(r"\b(?:I|me)\b", plain[second])
+        if not pronouns.FIRST_PERSON.search(following) and not personal:
+            return f"{opening} {following}"
+    return opening
+
+
+def _first(
+    plain: Sequence[str],
+    roles: Sequence[str],
+    usable: Sequence[int],
+    subject: authors.Subject,
+    *,
+    paper: bool,
+    sure: bool,
+) -> tuple[int | None, str]:
+    """The sentence that says what was done, and how it reads; a finding ("report that") where none does."""
+    scores = {i: choice.contributes(plain[i], roles[i], i, subject) for i in usable if paper or i < BLOG_REACH}
+    finding: tuple[float, int] | None = None
+    for i in sorted(scores, key=lambda i: (-scores[i], i)):
+        if scores[i] < (1 if paper or i == 0 else 4):
+            break
+        if not paper and len(plain[i].split()) < 6:
+            continue
+        if sure and choice.dangles(plain[i]):
+            finding = finding or _finding(plain, roles, usable)
+            if finding[0] >= CLEAR:
+                break
+        opening = voice.told(plain[i], subject)
+        if opening and not pronouns.FIRST_PERSON.search(opening):
+            return i, opening
+    if not paper:
+        opening = voice.told(plain[0], subject) if 0 in usable else None
+        return (0, opening) if opening and not pronouns.FIRST_PERSON.search(opening) else (None, "")
+    if not sure:
+        return None, ""
+    score, best = finding or _finding(plain, roles, usable)
+    if score < 1:
+        return None, ""
+    return best, voice.opening(plain[best], subject, frozenset(re.findall(r"\b[a-z]+\b", " ".join(plain))))
+
+
+def _finding(plain: Sequence[str], roles: Sequence[str], usable: Sequence[int]) -> tuple[float, int]:
+    """(how well, which sentence) could follow "report that"."""
+    score, at = max((choice.states(plain[i], roles[i], i, len(plain)), -i) for i in usable)
+    return score, -at
+
+
 # Words in quotation marks are somebody's own: where they speak as "we", nothing is put into the third person.
 _QUOTED_WE = re.compile(r"[“\"„«][^”\"“»]{0,400}\b(?:[Ww]e|[Oo]urs?|us|I|my)\b[^”\"»]{0,400}[”\"“»]")
-_ROLES = {
-    "result": 2.0, "results": 2.0, "findings": 2.0, "main results": 2.0, "conclusion": 1.0, "conclusions": 1.0,
-    "interpretation": 0.5,
-}  # fmt: skip
-
-
-def extracted(found: Sequence[str], subject: authors.Subject) -> str:
-    """The contribution sentence and the best result sentence, in the third person; "" when nothing can be said."""
-    plain, roles = _labelled(found)
-    usable = [i for i, each in enumerate(plain) if len(each.split()) > 2 and not guard.ORDERS.search(each)]
-    if not usable:
-        return ""
-    first = max(usable, key=lambda i: (_contributes(plain[i], roles[i], i, subject), -i))
-    opening = voice.opening(plain[first], subject)
-    rest = [i for i in usable if i != first and not plain[i].endswith("?")]
-    second = max(rest, key=lambda i: (_tells(plain[i], roles[i], i, first, len(plain)), -i), default=None)
-    if second is None or _tells(plain[second], roles[second], second, first, len(plain)) < 0:
-        return opening
-    return f"{opening} {voice.following(plain[second], subject)}"
-
-
-def _labelled(found: Sequence[str]) -> tuple[list[str], list[str]]:
-    """(the sentences without labels, the label that each stands under)."""
-    plain, roles, role = [], [], ""
-    for each in found:
-        text, label = voice.without_label(each)
-        role = label or role
-        plain.append(text)
-        roles.append(role)
-    return plain, roles
-
-
-def _contributes(text: str, role: str, at: int, subject: authors.Subject) -> float:
-    """How well a sentence says what was done."""
-    score = -0.15 * at - (9 if _OTHERS.search(text) else 0)
-    match = _CONTRIBUTION.search(text)
-    if match:
-        score += 5 if match["verb"] in _STRONG else 4 if match.start() < 4 else 3
-        score -= 1.5 if match["verb"] in ("find", "found", "make", "made", "use", "used") else 0
-        score -= 0.01 * match.start()
-    elif authors.begins(text, subject):
-        score += 4
-    elif _PASSIVE.search(text) or re.match(r"It (?:is|was) (?:shown|proved|proven|argued|demonstrated) that\b", text):
-        score += 3
-    elif voice.FIRST_PERSON.search(text):
-        score += 1.5
-    elif re.match(r"(?:It|They|The (?:new |present )?(?:analysis|study|paper|results?)) \w+s? that\b", text):
-        score += 2.5
-    if role in (
-        "methods",
-        "method",
-        "objective",
-        "objectives",
-        "aim",
-        "aims",
-        "purpose",
-        "design",
-        "tl;dr",
-        "what is new",
-    ):
-        score += 1.5
-    if role in ("background", "introduction", "context") or _BACKGROUND.search(text):
-        score -= 1.5
-    if _WEAK.search(text):
-        score -= 3
-    if text.endswith("?"):
-        score -= 6
-    if re.match(r"To [a-z]+ [^,]*$", text):  # "OBJECTIVE: To test whether …" is no sentence
-        score -= 2
-    if re.search(r"\b(?:this|these|such) (?:problems?|issues?|gaps?|challenges?|limitations?)\b", text):
-        score -= 0.3
-    return score - (1.5 if len(text) > LONG_SENTENCE else 0)
-
-
-def _tells(text: str, role: str, at: int, first: int, count: int) -> float:
-    """How well a sentence says what came out; under 0 it is better left away."""
-    score = _ROLES.get(role, 0.0) + 0.4 * at / max(1, count)
-    if _MEASURE.search(text):
-        score += 3
-    elif guard.figures(text):
-        score += 1
-    if _CHANGE.search(text):
-        score += 1.5
-    if _FINDING.search(text):
-        score += 1.5
-    if _WEAK.search(text):
-        score -= 4
-    if _BACKGROUND.search(text):
-        score -= 1
-    if _OTHERS.search(text):
-        score -= 9
-    if role in ("background", "introduction", "context"):
-        score -= 3
-    if at < first or text.startswith("To "):
-        score -= 1.2
-    if at == first + 1:
-        score += 0.6  # it goes on from there
-    elif re.match(r"(?:It|They|He|She|These|Those|This|Such|Both|Its)\b", text):
-        score -= 1.2  # who knows what it points to
-    return score - (1 if len(text) > LONG_SENTENCE else 0)
-
 
 # -- the lead ------------------------------------------------------------------------------------------------------
 
+_STOP = re.compile(r"[.!?…。！？｡．।॥؟۔።]")
 _CHATTER = re.compile(
-    r"(?i)^(?:read more|continue reading|subscribe|sign up|click here|share this|follow us|photo:|image:|advertisement|"
+    r"(?i)^(?:published online|nature, published|doi:|article url:|posted (?:by|on)\b|by [a-z]+ [a-z]+\.?$|read "
+    r"more|continue reading|subscribe|sign up|click here|share this|follow us|photo:|image:|advertisement|"
     r"the post .{1,200} appeared first on)\b"
 )
 
 
-def lead(found: Sequence[str]) -> str:
-    """The first two sentences that tell something, without labels."""
+def lead(found: Sequence[str], *, impersonal: bool = False) -> str:
+    """The first two sentences that tell something, without labels; `impersonal`: rather those that say no "I"."""
     plain = [voice.without_label(each)[0] for each in found]
     good = [each for each in plain if each and not _CHATTER.match(each) and not guard.ORDERS.search(each)] or plain
+    if impersonal:
+        third = [at for at, each in enumerate(good[:LEAD_REACH]) if not pronouns.FIRST_PERSON.search(each)]
+        start = next((at for at in third if at + 1 in third and not choice.points(good[at])), None)
+        good = good[start:] if start is not None else good
     return _fitted(good[: sentences.MOST], " ".join(plain))
 
 
@@ -315,9 +255,10 @@ def _fitted(chosen: Sequence[str], text: str) -> str:
     """The sentences as one text that is not too long, never cut within a word."""
     glue = "" if chosen and re.search(r"[。！？｡．」』]$", chosen[0]) else " "
     found = glue.join(chosen)
-    if 0 < len(found) <= LONGEST:
-        return found
-    if chosen and len(chosen[0]) <= LONGEST:
-        return chosen[0]
-    end = text.rfind(" ", 0, LONGEST)
-    return text[: end if end > 0 else LONGEST].rstrip(" ,;:–-") + " …"
+    for whole in (found, chosen[0] if chosen else ""):
+        if 0 < len(whole) <= (LONGEST if whole is not found else SHORT + 100) and (
+            len(whole) <= SHORT or _STOP.search(whole)
+        ):
+            return whole
+    end = text.rfind(" ", 0, SHORT)
+    return text[: end if end > 0 else SHORT].rstrip(" ,;:–-") + " …"

@@ -2,7 +2,9 @@
 
     seats       which entries this set of topics sees, and under which topic
     views       every value ready to be printed: dates, counts, Markdown as HTML and as text
-    templates   issue.mjml and issue.txt, in Jinja's sandbox
+    language    the words of the templates in the language of the newsletter, and the side it is read from
+    templates   issue.mjml, issue.txt and the service mails, in
+    sandbox     Jinja's sandbox, with limits
     mjml        MJML -> HTML that mail clients read
     text        lines of 72
     check       what is wrong with an edition, before anybody gets it
@@ -23,13 +25,28 @@ __all__ = ["Templates", "edition", "mail", "select"]
 
 def edition(issue: types.Issue, topics: tuple[str, ...], templates: Templates) -> types.Edition:
     """Render the issue for one set of topics; raises `errors.TemplateError` with the template's name and line."""
-    parsed = views.parse(select(issue, topics))
-    html = mjml.to_html(templates.render("issue.mjml", issue=views.as_html(parsed)), "issue.mjml")
-    text = plain_text.tidy(templates.render("issue.txt", issue=views.as_text(parsed)))
-    return types.Edition(topics=topics, subject=issue.subject, html=html, text=text)
+    seen = select(issue, topics)
+    parsed, newsletter = views.parse(seen), views.newsletter(seen, seen.base_url)
+    say = templates.words(seen.language).gettext
+    page = views.as_html(parsed, [say(words) for words in views.SPOKEN_FOR])
+    mjml_text = templates.render("issue.mjml", seen.language, issue=page, newsletter=newsletter)
+    text = templates.render("issue.txt", seen.language, issue=views.as_text(parsed), newsletter=newsletter)
+    return types.Edition(
+        topics=topics,
+        subject=seen.subject,
+        html=mjml.to_html(mjml_text, "issue.mjml"),
+        text=plain_text.tidy(text, newsletter.direction),
+    )
 
 
-def mail(templates: Templates, name: str, **values: object) -> tuple[str, str]:
-    """(HTML, text) of a service mail: `mail(templates, "mail/confirm", url=…)` renders its `.mjml` and its `.txt`."""
-    html = mjml.to_html(templates.render(f"{name}.mjml", **values), f"{name}.mjml")
-    return html, plain_text.tidy(templates.render(f"{name}.txt", **values))
+def mail(templates: Templates, name: str, newsletter: views.Newsletter, about: views.Mail) -> types.Edition:
+    """A service mail, `mail/confirm`, `mail/welcome` or `mail/goodbye`, as an edition without topics.
+
+    Its subject is the block `subject` of its text template. Raises as `edition` does.
+    """
+    tag = newsletter.language
+    values = {"newsletter": newsletter, "mail": about}
+    html = mjml.to_html(templates.render(f"{name}.mjml", tag, **values), f"{name}.mjml")
+    text = plain_text.tidy(templates.render(f"{name}.txt", tag, **values), newsletter.direction)
+    subject = " ".join(templates.render_block(f"{name}.txt", "subject", tag, **values).split())
+    return types.Edition(topics=(), subject=subject, html=html, text=text)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import dataclasses
 import html as html_library
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import markdown_it
 from markdown_it.common import normalize_url
 from markdown_it.token import Token
 
 from newsletter import types
+from newsletter.render import language
 from newsletter.render import text as plain_text
 
 MAX_CHARS = 100_000  # of one text; a mail holds about as much in all
@@ -27,7 +28,6 @@ _UNWANTED = re.compile(
 _WEB = re.compile(r"https?://[^\s/?#@<>\"\\\[\]]+(?:[/?#][^\s<>\"\\]*)?", re.IGNORECASE)
 _MAIL = re.compile(r"mailto:[^\s<>\"\\@?]+@[^\s<>\"\\@?]+(?:\?[^\s<>\"\\]*)?", re.IGNORECASE)
 _BARE = re.compile(r"https?://[^\s<>\"\u201c\u201d]+", re.IGNORECASE)
-_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 _BLOCKS = {
     "paragraph": "p",
     "bullet_list": "ul",
@@ -163,40 +163,61 @@ def snap(end: int, whole: Sequence[tuple[int, int]]) -> int:
     return next((stop for start, stop in whole if start < end < stop), end)
 
 
-def html(tokens: Sequence[Token], handle: Handle | None = None, *, rtl: bool = False) -> str:
+def html(tokens: Sequence[Token], handle: Handle | None = None, *, page: str = "ltr") -> str:
     """The HTML of a text; its beginning may be the handle of an entry.
 
-    A paragraph finds its own direction where it may differ from the page's: where it holds letters written from the
-    right, and everywhere on a page that is itself written so (`rtl`).
+    A paragraph that is read from the other side than the `page` says so, and stands at that side.
     """
     out: list[str] = []
+    own = page
     for i, token in enumerate(tokens):
         kind, _, _ = token.type.rpartition("_")
         if token.type == "inline":
-            out.append(_inline_html(token.children or [], handle if i == 1 else None))
+            own = language.side(_letters(token), page)
+            said = _inline_html(token.children or [], handle if i == 1 else None, own)
+            alone = own != page and tokens[i - 1].hidden  # an item's words: its sign stays on the side of the list
+            out.append(f'<span dir="{own}">{said}</span>' if alone else said)
         elif token.type in ("fence", "code_block"):
-            out.append(f"<pre><code>{linked(token.content.rstrip())}</code></pre>")
+            out.append(f"<pre{_side(page, 'ltr')}><code>{linked(token.content.rstrip())}</code></pre>")
         elif token.type == "hr":
             out.append("<p>* * *</p>")
         elif kind == "heading":
-            out.append("<p><strong>" if token.nesting == 1 else "</strong></p>")
+            opening = f"<p{_side(page, language.side(_letters(tokens[i + 1]), page))}><strong>"
+            out.append(opening if token.nesting == 1 else "</strong></p>")
         elif kind in _BLOCKS and not token.hidden:
-            said = tokens[i + 1].content if token.nesting == 1 else ""
-            out.append(_block_html(token, _BLOCKS[kind], mixed=rtl or bool(_RTL.search(said))))
+            begins = kind == "paragraph" and token.nesting == 1
+            turned = _side(page, language.side(_letters(tokens[i + 1]), page)) if begins else ""
+            out.append(_block_html(token, _BLOCKS[kind], turned))
     return "".join(out)
 
 
-def _block_html(token: Token, tag: str, *, mixed: bool) -> str:
+def _letters(token: Token) -> str:
+    return "".join(child.content for child in token.children or () if child.type == "text")
+
+
+def _side(page: str, own: str) -> str:
+    """The attributes of what is read from its own side on a page of the other; `align` for clients without logic."""
+    return "" if own == page else f' dir="{own}" align="{"right" if own == "rtl" else "left"}"'
+
+
+def quiet(text: str, page: str = "ltr") -> str:
+    """A line of parts between middle dots as HTML: each part keeps its own direction."""
+    if page == "ltr" and text.isascii():
+        return linked(text)
+    parts = text.split(" · ")
+    shown = ((linked(part), language.side(part, page)) for part in parts)
+    return " · ".join(part if own == page else f'<span dir="{own}">{part}</span>' for part, own in shown)
+
+
+def _block_html(token: Token, tag: str, turned: str) -> str:
     if token.nesting == -1:
         return f"</{tag}>"
     start = token.attrs.get("start")
     given = f' start="{int(start)}"' if tag == "ol" and start is not None else ""
-    if mixed and tag in ("p", "li"):
-        given += ' dir="auto"'
-    return f"<{tag}{given}>"
+    return f"<{tag}{given}{turned}>"
 
 
-def _inline_html(children: Sequence[Token], handle: Handle | None) -> str:
+def _inline_html(children: Sequence[Token], handle: Handle | None, own: str) -> str:
     out: list[str] = []
     place, depth, closed = 0, 0, True
     links_open: list[str] = []
@@ -205,7 +226,9 @@ def _inline_html(children: Sequence[Token], handle: Handle | None) -> str:
         closed = False
         url = f' href="{escaped(handle.url)}"' if handle.url else ""
         tag = "a" if handle.url else "strong"
-        out.append(f'<{tag} class="handle"{url}>')
+        side = language.side("".join(map(_said, children))[: handle.end], own)
+        turned = "" if side == own else f' dir="{side}"'
+        out.append(f'<{tag} class="handle"{url}{turned}>')
         ending = f"</{tag}>"
     for child in children:
         kind, _, _ = child.type.rpartition("_")
@@ -214,13 +237,13 @@ def _inline_html(children: Sequence[Token], handle: Handle | None) -> str:
         if child.type in ("text", "softbreak"):
             cut = handle.end - place if handle and not closed and not depth else -1
             if 0 <= cut <= len(said):
-                out += (escaped(said[:cut]), ending, linked(said[cut:]))
+                out += (escaped(said[:cut]), ending, _isolated(said[cut:], linked, own))
                 closed = True
             else:
-                out.append(write(said))
+                out.append(_isolated(said, write, own) if closed else write(said))
             place += len(said)
         elif child.type == "code_inline":
-            out.append(f"<code>{write(said)}</code>")
+            out.append(f"<code>{write(said)}</code>" if own == "ltr" else f'<code dir="ltr">{write(said)}</code>')
             place += len(said)
         elif child.type == "hardbreak":
             out.append("<br>")
@@ -239,6 +262,15 @@ def _inline_html(children: Sequence[Token], handle: Handle | None) -> str:
             out.append(ending)
             closed = True
     return "".join(out)
+
+
+def _isolated(text: str, write: Callable[[str], str], own: str) -> str:
+    """A text in a paragraph; in one that is read from the right, foreign names and numbers keep their own order."""
+    if own == "ltr":
+        return write(text)
+    return "".join(
+        f'<span dir="ltr">{write(piece)}</span>' if foreign else write(piece) for piece, foreign in language.runs(text)
+    )
 
 
 def styled(html_text: str, styles: Mapping[str, str]) -> str:
@@ -302,7 +334,7 @@ def _lines(token: Token, first: str, rest: str, width: int) -> str:
         lines = token.content.rstrip("\n").split("\n")
         code = [_code_line(line, f"{first if not i else rest}    ", rest, width) for i, line in enumerate(lines)]
         return "\n".join(code)
-    paragraphs = _inline_plain(token.children or []).split("\n")
+    paragraphs = language.isolated(_inline_plain(token.children or [])).split("\n")
     wrapped = [plain_text.wrap(part, first if not i else rest, rest, width) for i, part in enumerate(paragraphs)]
     return "\n".join(wrapped)
 

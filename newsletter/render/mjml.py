@@ -41,6 +41,7 @@ def to_html(source: str, name: str) -> str:
     except ValueError as error:
         raise errors.TemplateError(name, None, _explained(source, str(error))) from None
     html = _OUR_MARKS.sub(lambda match: chr(int(match[1], 16)), html)
+    html = html.replace(' role="article"', ' role="main"', 1)  # a landmark: where the mail is a page, this is its all
     return re.sub(r"<table(?![^>]*\brole=)", '<table role="presentation"', html)
 
 

@@ -11,7 +11,8 @@ def select(issue: types.Issue, topics: tuple[str, ...]) -> types.Issue:
     """The issue as readers of `topics` see it: their sections in the issue's order, every entry once.
 
     An entry that stands in a section they did not pick is a guest of the first of their sections that it belongs to:
-    there it stands before the first entry that is older. A section that ends up with nothing to read is dropped.
+    there it stands before the first entry that is older. A section that ends up with nothing to read is dropped. Who
+    lacks a section that others have gets the subject of their first one, if the editor wrote any.
     """
     picked = {section.slug: list(section.entries) for section in issue.sections if section.slug in topics}
     for section in issue.sections:
@@ -28,7 +29,13 @@ def select(issue: types.Issue, topics: tuple[str, ...]) -> types.Issue:
         if section.slug in picked
     )
     read = tuple(section for section in sections if section.entries or section.text.strip())
-    return dataclasses.replace(issue, sections=read)
+    return dataclasses.replace(issue, sections=read, subject=_subject(issue, topics, read))
+
+
+def _subject(issue: types.Issue, topics: tuple[str, ...], read: tuple[types.IssueSection, ...]) -> str:
+    whole = all(section.slug in topics for section in issue.sections if section.entries or section.text.strip())
+    chosen = {} if whole else dict(issue.subjects)
+    return next((chosen[section.slug] for section in read if section.slug in chosen), issue.subject)
 
 
 def _seat(guest: types.IssueEntry, entries: list[types.IssueEntry]) -> None:

@@ -1,4 +1,4 @@
-"""A workspace's templates: found, frozen as text, compiled once, and run in Jinja's sandbox.
+"""A workspace's templates: found, frozen as text, compiled once for a language, and run in a sandbox with limits.
 
 `issue.mjml` is the workspace's own file where there is one, else the shipped one; `default:issue.mjml` is always the
 shipped one, so that an own template can extend it. What is undefined is an error, never an empty place. `reader` is
@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import NoReturn
 
 import jinja2
-import jinja2.sandbox
 import markupsafe
 from jinja2 import nodes
 
 from newsletter import errors, types
-from newsletter.render import markdown
+from newsletter.render import language, markdown, sandbox
 from newsletter.render import text as plain_text
 
 DEFAULT = "default:"
-SUFFIXES = (".mjml", ".txt")
-MAX_CHARS = 200_000  # of one file
+SUFFIXES = (".mjml", ".txt", language.SUFFIX)
+WORDS = "parts/words.txt"
+MAX_CHARS = 60_000  # of one file: to compile more would take seconds
 MAX_OUTPUT = 4_000_000
 _FILE = "template:"  # what Python believes the file of a compiled template to be: finds its lines in a traceback
 _MARKS = "|".join(re.escape(types.mark(field)) for field in types.PERSONAL)
@@ -77,20 +77,50 @@ class Templates:
         return name not in self.sources
 
     def strangers(self) -> list[str]:
-        """The workspace's files that replace no shipped one: perhaps misspelt."""
-        return [
-            name for name in self.sources if not name.startswith(DEFAULT) and f"{DEFAULT}{name}" not in self.sources
-        ]
+        """The workspace's files that replace no shipped one: perhaps misspelt. A catalogue is of a new language."""
+        own = [name for name in self.sources if not name.startswith(DEFAULT) and f"{DEFAULT}{name}" not in self.sources]
+        return [name for name in own if not (name.startswith(language.FOLDER) and name.endswith(language.SUFFIX))]
+
+    def speaks(self, tag: str) -> bool:
+        """Are the templates' own words in this language? English ones are; else there is a catalogue, or own words."""
+        return tag.partition("-")[0].lower() == "en" or not self.is_shipped(WORDS) or self.has_catalogue(tag)
+
+    def has_catalogue(self, tag: str) -> bool:
+        """Is there a catalogue for this language?"""
+        return language.catalogue_name(self.sources, tag) is not None
+
+    def words(self, tag: str) -> language.Words:
+        """The words of a language; raises `errors.TemplateError` for a broken catalogue."""
+        return language.words(self.sources, tag)
 
     def as_dict(self) -> dict[str, str]:
         """To freeze as JSON; `Templates(d)` thaws."""
         return dict(self.sources)
 
-    def render(self, name: str, **values: object) -> str:
-        """What the template gives for these values, and `reader`; raises `errors.TemplateError` with name and line."""
-        environment = _environment(tuple(sorted(self.sources.items())), escapes=name.endswith(".mjml"))
+    def render(self, name: str, tag: str = "en", **values: object) -> str:
+        """What the template gives in the language `tag` for these values, and `reader`.
+
+        Raises `errors.TemplateError` with name and line.
+        """
+        return self._run(name, tag, lambda template: template.render(values, reader=Reader()))
+
+    def render_block(self, name: str, block: str, tag: str = "en", **values: object) -> str:
+        """As `render`, one block alone: a service mail's subject."""
+
+        def run(template: jinja2.Template) -> str:
+            context = template.new_context({**values, "reader": Reader()})
+            list(template.root_render_func(context))  # its blocks come from the templates that it extends
+            if block not in context.blocks:
+                raise errors.TemplateError(name, None, f"has no block {block!r}")
+            return template.environment.concat(context.blocks[block][0](context))
+
+        return self._run(name, tag, run)
+
+    def _run(self, name: str, tag: str, run: Callable[[jinja2.Template], str]) -> str:
+        environment = _environment(_contents(self), tag, escapes=name.endswith(".mjml"))
         try:
-            found = environment.get_template(name).render(values, reader=Reader())
+            with sandbox.budget():
+                found = run(environment.get_template(name))
         except jinja2.TemplateSyntaxError as error:
             raise errors.TemplateError(_plain_name(error.name or name), error.lineno, error.message or "") from None
         except jinja2.TemplateNotFound as error:
@@ -98,7 +128,8 @@ class Templates:
             raise errors.TemplateError(where, line, f"there is no template {error.name!r}") from None
         except RecursionError as error:
             where, line = _place(error, name)
-            raise errors.TemplateError(where, line, "includes or extends itself without end") from None
+            what = "includes, extends or calls itself without end, or is nested too deeply"
+            raise errors.TemplateError(where, line, what) from None
         except errors.TemplateError:
             raise
         except Exception as error:  # noqa: BLE001 - whatever an editor's template may do wrong is a fault in the template
@@ -180,17 +211,24 @@ class _Loader(jinja2.BaseLoader):
         source = self._sources.get(name)
         if source is None:
             raise jinja2.TemplateNotFound(template)
+        if name.endswith(language.SUFFIX):
+            raise errors.TemplateError(_plain_name(template), None, "is a catalogue of words, not a template")
         _check_personal(environment.parse(source, template), _plain_name(template))
         return source, f"{_FILE}{template}", lambda: True
 
 
 @functools.lru_cache(maxsize=8)
-def _environment(sources: tuple[tuple[str, str], ...], *, escapes: bool) -> jinja2.Environment:
-    """One environment for all that goes into HTML, one for text: what a file escapes follows from what it goes into.
+def _contents(templates: Templates) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(templates.sources.items()))
+
+
+@functools.lru_cache(maxsize=24)
+def _environment(sources: tuple[tuple[str, str], ...], tag: str, *, escapes: bool) -> jinja2.Environment:
+    """One environment a language for all that goes into HTML, one for text: what a file goes into decides on escaping.
 
     By the file's name it would not do: Jinja takes for safe what a macro of an imported text file returns.
     """
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+    environment = sandbox.Sandbox(
         loader=_Loader(dict(sources)),
         undefined=_Missing,
         autoescape=escapes,
@@ -198,10 +236,17 @@ def _environment(sources: tuple[tuple[str, str], ...], *, escapes: bool) -> jinj
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.filters["styled"] = _styled
-    environment.filters["wrap"] = plain_text.wrap
-    environment.globals = {name: environment.globals[name] for name in ("range", "dict", "namespace", "joiner")}
+    words = language.words(dict(sources), tag)
+    environment.globals |= {"gettext": words.gettext, "ngettext": words.ngettext}
+    environment.filters["number"] = words.number
+    environment.filters["direction"] = functools.partial(language.side, otherwise=language.direction(tag))
+    environment.filters["styled"] = sandbox.pays(_styled, 4)
+    environment.filters["wrap"] = sandbox.pays(_wrapped, 20)
     return environment
+
+
+def _wrapped(text: str) -> str:
+    return plain_text.wrap(str(text))
 
 
 def _styled(html: str, styles: Mapping[str, str]) -> markupsafe.Markup:

@@ -2,7 +2,8 @@
 
 Pure, on plain text: it says where a handle may end, and neither loses nor changes a character. The forms are those of
 the house voice (who did what, in a sentence that begins with the authors) and of scholarly English (APA Style, 8.17:
-"et al."). Text in other words, or in a script without blanks, gets its first few words.
+"et al."), and the same forms in German, French and Spanish. Text in other words, or in a script without blanks, gets
+its first few words.
 """
 
 from __future__ import annotations
@@ -13,12 +14,23 @@ import unicodedata
 
 _BLOCKS = (range(0x41, 0x530), range(0x1E00, 0x1F00))  # Latin, Greek, Cyrillic; Latin with Vietnamese accents
 _UPPER = "".join(chr(code) for block in _BLOCKS for code in block if chr(code).isupper())
+_LOWER = "".join(char for char in map(chr, range(0x61, 0x180)) if char.islower())
 _PARTICLE = "(?:van|von|de|der|den|del|della|di|da|dos|du|la|le|el|al|bin|ibn|ben|ter|ten|zu|af|av)"
 _WORD = rf"(?:{_PARTICLE} )*(?:[{_UPPER}]\.|[{_UPPER}][\w'’\-]*)"
 _NAME = rf"{_WORD}(?: {_WORD}){{0,3}}"
 _NAMES = rf"{_NAME}(?:, {_NAME}){{0,9}}"
-_MATES = r"(?:colleagues|co-?authors|co-?workers|collaborators|others)"
+_AND = "(?:and|&|und|et|y|e)"
+_MATES = (
+    r"(?:colleagues|co-?authors|co-?workers|collaborators|others|Kollegen|Kolleginnen|Mitautoren|andere|collègues|"
+    r"coauteurs|collaborateurs|colegas|coautores|colaboradores|otros)"
+)
+_THEIR = "(?:her|his|their|several|many|two|three|four|five|ses|leurs|sus|seine|ihre)"
 _PEOPLE = "(?:authors|researchers|scientists|engineers|developers|physicists|mathematicians|economists|writers)"
+_PEOPLE_ELSEWHERE = (
+    "(?:Die (?:Autoren|Autorinnen|Forscher|Forscherinnen|Forschenden|Wissenschaftler|Wissenschaftlerinnen)"
+    "|Les (?:auteurs|autrices|auteures|chercheurs|chercheuses|scientifiques|ingénieurs)"
+    "|(?:Los|Las) (?:autores|autoras|investigadores|investigadoras|científicos|científicas|ingenieros))"
+)
 _GROUP = (
     "(?:[Tt]eam|[Cc]ollaboration|[Cc]onsortium|[Gg]roup|[Ll]ab|[Ll]aboratory|[Pp]roject|[Ff]oundation|[Cc]ommittee)"
 )
@@ -29,20 +41,24 @@ _VERBS = (
 )
 # In this order: the longest reading of the same beginning first.
 _PHRASES = re.compile(
-    rf"(?:{_NAMES}(?:,? (?:and|&) {_NAME})?,? et al\b\.?"
-    rf"|{_NAMES},? and (?:(?:her|his|their|several|many|two|three|four|five) )?{_MATES}\b"
+    rf"(?:{_NAMES}(?:,? {_AND} {_NAME})?,? et al\b\.?"
+    rf"|{_NAMES},? {_AND} (?:{_THEIR} )?{_MATES}\b"
     rf"|The (?:{_WORD} ){{1,6}}{_GROUP}\b"
-    rf"|{_NAMES},? (?:and|&) {_NAME}(?= [a-z])"
+    rf"|{_NAMES},? {_AND} {_NAME}(?= [{_LOWER}])"
+    rf"|{_PEOPLE_ELSEWHERE}\b"
     rf"|(?:The|These|Both|All|A) (?:(?:same|research|whole|joint|two|three|four) )?(?:{_PEOPLE}|{_GROUP})\b"
-    rf"(?: (?:at|from|of) (?:the )?{_NAMES}(?:,? (?:and|&) {_NAME})?)?"
-    rf"|(?:Researchers|Scientists|Engineers|Developers)\b(?: (?:at|from) (?:the )?{_NAMES}(?:,? (?:and|&) {_NAME})?)?"
+    rf"(?: (?:at|from|of) (?:the )?{_NAMES}(?:,? {_AND} {_NAME})?)?"
+    rf"|(?:Researchers|Scientists|Engineers|Developers)\b(?: (?:at|from) (?:the )?{_NAMES}(?:,? {_AND} {_NAME})?)?"
     rf"|{_NAME}(?= (?:{_VERBS})\b))"
 )
 _REACH = 300  # a phrase ends within so many characters
 _WEAK = frozenset(
     "a an the this that these those its their his her our of in on at to for from by with and or but as is are was "
     "were be into over under between through via than then how why when where which who whose what not no very most "
-    "more one two both each every all any some".split()
+    "more one two both each every all any some "
+    "der die das den dem des ein eine einen einem einer eines und oder mit ohne von vom zu zum zur im am auf für bei "
+    "aus nach über unter zwischen dass sich nicht wie les la le du une et ou avec sans de en dans sur pour par que "
+    "qui ne los las el del al una unos unas y o con sin para por se su sus".split()
 )
 _TAKEN = re.compile(r"\S+")
 _TRAILING = " \t\n,;:.!?…·–—-\"'”’)]}"
@@ -86,9 +102,9 @@ def said(part: str, text: str) -> bool:
         return False
     if text.startswith(part) and not text[len(part) : len(part) + 1].isalnum():
         return True
-    mates = rf",? (?:et al\.?|and {_MATES})(?!\w)"
-    names = re.sub(rf"{mates}$", "", part)
-    return names != part and re.match(re.escape(names) + mates, text) is not None
+    mates = rf",? (?:et al\.?|{_AND} (?:{_THEIR} )?{_MATES})(?!\w)"
+    names = re.sub(rf"{mates}$", "", part, flags=re.IGNORECASE)
+    return names != part and re.match(re.escape(names) + mates, text, re.IGNORECASE) is not None
 
 
 def _few(text: str, words: list[tuple[int, int]]) -> int:

@@ -16,15 +16,15 @@ turn.
 from __future__ import annotations
 
 import asyncio
-import concurrent.futures
 import datetime as dt
+import functools
 import http
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from newsletter import config, errors, types
-from newsletter.sources import arxiv, feed, files, hackernews, huggingface, manners, plain, visits
+from newsletter.sources import arxiv, feed, files, hackernews, huggingface, manners, plain, reading, visits
 from newsletter.sources.visits import Ask, Bases
 
 __all__ = ["Ask", "Bases", "visit"]
@@ -47,32 +47,44 @@ async def visit(
 ) -> AsyncGenerator[types.Collected, None]:
     """Each source's result, as it is ready: status new, unchanged, failed, or skipped because its host wants a pause.
 
-    At most `limits.concurrency` are asked at once, and a host one at a time, by all processes that share a `keeper`.
-    `folder` is the workspace.
+    Who asks for the next result has stored the last: what is read ahead waits in bounded memory. At most
+    `limits.concurrency` are asked at once, and a host one at a time, by all processes that share a `keeper`. `folder`
+    is the workspace.
     """
     house = manners.Manners(limits.concurrency, keeper)
-    parser = concurrent.futures.ThreadPoolExecutor(1, "parse")
+    reader = reading.Reader(limits.deadline.total_seconds(), len(asks))
 
-    async def one(ask: Ask) -> types.Collected:
-        async with house.visit() as guest:
-            return await _outcome(ask, visits.Tour(limits, folder, user_agent, now, parser, guest, bases))
+    async def one(ask: Ask) -> tuple[types.Collected, manners.Visit]:
+        guest = house.visit()
+        return await _outcome(ask, visits.Tour(limits, folder, user_agent, now, reader, guest, bases), house), guest
 
-    tasks = [asyncio.create_task(one(ask)) for ask in asks]
+    tasks = {asyncio.create_task(one(ask)) for ask in asks}
+    ready: asyncio.Queue[asyncio.Task[tuple[types.Collected, manners.Visit]]] = asyncio.Queue()
+    for each in tuple(tasks):
+        each.add_done_callback(tasks.discard)  # a task keeps its result: nothing may keep the task
+        each.add_done_callback(ready.put_nowait)
+        del each
     try:
-        for done in asyncio.as_completed(tasks):
-            yield await done
+        for _ in asks:
+            collected, guest = (await ready.get()).result()
+            yield collected
+            del collected
+            await guest.done()  # who asks for the next has stored this one, or keeps it small
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        parser.shutdown(wait=False, cancel_futures=True)  # who leaves early need not wait for a document
+        reader.close()
         house.close()
 
 
-async def _outcome(ask: Ask, tour: visits.Tour) -> types.Collected:
+async def _outcome(ask: Ask, tour: visits.Tour, house: manners.Manners) -> types.Collected:
     kind = ask.url.partition(":")[0].lower() if ":" in ask.url else ""
     try:
+        await house.admit(ask.url)
         return await _KINDS.get(kind, _unknown)(ask, tour)
+    except manners.NotDue as other:
+        return types.Collected(ask.url, "skipped", error=str(other))
     except manners.Paused as pause:
         until = tour.now + dt.timedelta(seconds=pause.seconds)
         return types.Collected(ask.url, "skipped", error=f"its host asked for a pause, until {until:%F %H:%M} UTC")
@@ -90,7 +102,7 @@ async def _outcome(ask: Ask, tour: visits.Tour) -> types.Collected:
 async def _web(ask: Ask, tour: visits.Tour) -> types.Collected:
     fetched, moved_to = await _fetched(ask, tour)
     return await visits.answer(
-        ask, tour, fetched, lambda body: feed.parse(body, url=fetched.url, now=tour.now), moved_to
+        ask, tour, fetched, functools.partial(feed.parse, url=fetched.url, now=tour.now), moved_to
     )
 
 
@@ -112,8 +124,9 @@ async def _fetched(ask: Ask, tour: visits.Tour) -> tuple[types.Fetched, str | No
 async def _file(ask: Ask, tour: visits.Tour) -> types.Collected:
     paths = files.find(ask.url.partition(":")[2], tour.folder)
     validators = types.Validators(etag=files.stamp(paths))
+    note = None if paths else f"no file of the workspace matches {ask.url}"
     if ask.validators == validators:
-        return types.Collected(ask.url, "unchanged", validators=validators)
+        return types.Collected(ask.url, "unchanged", validators=validators, note=note)
     entries: list[types.FoundEntry] = []
     problems: list[str] = []
     read = 0
@@ -135,7 +148,7 @@ async def _file(ask: Ask, tour: visits.Tour) -> types.Collected:
         tuple(entries),
         validators=validators,
         error="\n".join(problems) or None,
-        note=None if paths else f"{types.EMPTY_EXPECTED}no file has such a name yet",
+        note=note,
         whole=True,
     )
 
@@ -143,14 +156,13 @@ async def _file(ask: Ask, tour: visits.Tour) -> types.Collected:
 async def _read(path: Path, tour: visits.Tour) -> tuple[Sequence[types.FoundEntry], Sequence[types.BadRow]]:
     name, reader = path.relative_to(tour.folder).as_posix(), files.reader(path)
     await tour.guest.body()
-    try:
-        body = await asyncio.to_thread(files.read, path, tour.limits.max_bytes)
-        if reader is None:
-            _, entries = await tour.parse(lambda: feed.parse(body, url="", now=tour.now))
-            return entries, ()
-        good, bad = await tour.parse(lambda: reader(body, name=name, now=tour.now))
-    finally:
-        await tour.guest.done()
+    body = await asyncio.to_thread(files.read, path, tour.limits.max_bytes)
+    await tour.guest.grown(len(body))
+    if reader is None:
+        read = functools.partial(feed.parse, url="", now=tour.now)
+        _, entries = await tour.parse(functools.partial(visits.bearable, read), body)
+        return entries, ()
+    good, bad = await tour.parse(functools.partial(reader, name=name, now=tour.now), body)
     return [entry for _, entry in good], bad
 
 

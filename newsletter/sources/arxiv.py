@@ -93,7 +93,7 @@ async def _page(ask: visits.Ask, tour: visits.Tour, query: str, start: int) -> P
     url = page_url(tour.bases.arxiv, query, start)
     for _ in range(TRIES):
         fetched = await tour.fetch(url, also={400})  # a bad query is a 400 whose body says what is wrong
-        page = await tour.parse(functools.partial(read, fetched.body or b"", now=tour.now))
+        page = await tour.parse(functools.partial(read, now=tour.now), fetched.body or b"")
         if page.entries or (start >= page.total and not (start == 0 and ask.known)):
             return page
     if start or page.total:

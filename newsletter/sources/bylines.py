@@ -3,31 +3,67 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 
+from newsletter import names
 from newsletter.sources import plain
 
 MOST = 200  # names of one entry
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?[\s-]?){1,4}")
 _SUFFIX = re.compile(r"(?:Jr|Sr|I{2,3}|IV|Ph\.?\s?D|M\.?D|Inc|Ltd|LLC|GmbH)\.?", re.IGNORECASE)
-_EMAIL = re.compile(r"<?\S+@\S+\.\S+>?")
-_ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307",
-            "c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "r": "\u030a", "k": "\u0328"}  # fmt: skip
-_TEX_ACCENT = re.compile(r"\\(?:(['`^\"~=.])\s*\{?\\?([A-Za-z])\}?|([cvuHrk])(?:\s+|\{)\\?([A-Za-z])\}?)")
-_TEX_LETTERS = {"ss": "ß", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "aa": "å", "AA": "Å", "ae": "æ", "AE": "Æ", "i": "ı"}
+_EMAIL = re.compile(r"<?(?:mailto:)?[^\s<>()]+@[^\s<>()]+\.[^\s<>()]+>?")
+_BY = re.compile(
+    r"(?:written |posted |words )?by(?:\s*:\s*|\s+)(?=\S)|(?:authors?|auteur|autor|text|von|par|por)\s*:\s*",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(r"\s*\([^()]*(?:\([^()]*\)[^()]*)*\)?$")
+# What a program writes where nobody is named.
+_NOBODY = frozenset("admin administrator webmaster noreply no-reply unknown anonymous none null undefined n/a".split())
 
 
 def authors(found: Sequence[Mapping[str, object]], *, tex: bool = False) -> tuple[str, ...]:
-    """The names of feedparser's `authors`, without mail addresses; `tex` turns arXiv's accents into letters."""
-    names: list[str] = []
+    """The names of feedparser's `authors`; `tex` is arXiv's way: accents in TeX, affiliations in parentheses."""
+    texts: list[str] = []
     for author in found:
         name = author.get("name")
         if isinstance(name, str):
             text = plain.line_from_html(name, 20_000) if "<" in name else plain.line(name, 20_000)
-            names += _split(from_tex(text) if tex else text)
-    shown = (plain.line(_EMAIL.sub("", name).strip(" ()"), 200) for name in names)
+            texts += _split(_without_affiliations(_from_tex(text)) if tex else _unintroduced(text))
+    return listed(texts)
+
+
+def listed(texts: Sequence[str]) -> tuple[str, ...]:
+    """One name a text -> the names, each once, without what is none: mail addresses, "By", programs and nobody."""
+    shown = (_name(text) for text in texts)
     return tuple(dict.fromkeys(name for name in shown if name))[:MOST]
+
+
+def _name(text: str) -> str:
+    text = plain.line(text, 200)
+    name = _EMAIL.sub("", text).strip()
+    if name.startswith("(") and name.endswith(")"):  # a@site.test (Ann Lee)
+        name = name[1:-1]
+    name = _unintroduced(name)
+    name = (_BRACKETED.sub("", name) or name).strip(" ()<>,;")
+    nobody = name.casefold() in _NOBODY or name.endswith("[bot]") or re.match(r"https?://", name)
+    return "" if nobody else name
+
+
+def _unintroduced(text: str) -> str:
+    """A byline without its "By"."""
+    found = _BY.match(text)
+    return text[found.end() :] if found else text
+
+
+def _from_tex(text: str) -> str:
+    return re.sub(r"\{([^{}\\$]*)\}", r"\1", names.from_tex(text))
+
+
+def _without_affiliations(text: str) -> str:
+    """`Ann Lee (MIT, Boston (USA)), Bo Li (2) ((1) Delft, (2) Oslo)` -> `Ann Lee, Bo Li`."""
+    for _ in range(3):
+        text = re.sub(r"\s*\([^()]*\)", "", text)
+    return text
 
 
 def _split(text: str) -> list[str]:
@@ -50,15 +86,3 @@ def _split(text: str) -> list[str]:
         both = re.split(r"\s+(?:and|&)\s+", whole[0])
         return both if all(" " in name for name in both) else whole
     return whole
-
-
-def from_tex(text: str) -> str:
-    r"""`Andr\'e` -> `André`: the accents and letters that names have; anything else stays as typed."""
-
-    def accented(match: re.Match[str]) -> str:
-        accent, letter = (match[1], match[2]) if match[1] else (match[3], match[4])
-        return unicodedata.normalize("NFC", letter + _ACCENTS[accent])
-
-    text = _TEX_ACCENT.sub(accented, text)
-    text = re.sub(r"\\(ss|aa|AA|ae|AE|[oOlLi])(?![A-Za-z])\s?(?:\{\})?", lambda match: _TEX_LETTERS[match[1]], text)
-    return re.sub(r"\{([^{}\\$]*)\}", r"\1", text)

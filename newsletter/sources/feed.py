@@ -17,19 +17,16 @@ from urllib.parse import parse_qs, urlsplit
 import feedparser
 
 from newsletter import errors, types
-from newsletter.sources import bylines, jsonfeed, plain, published
+from newsletter.sources import boilerplate, bylines, jsonfeed, octets, plain, published
 
 Parsed = tuple[str | None, tuple[types.FoundEntry, ...]]
 
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml")
-# XML 1.0, 2.2 forbids these, as octets and as references; a strict parser gives up on the first.
-_CONTROLS = bytes([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20)])
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#")
-_CONTROL_REFERENCE = re.compile(rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[0-8bcBC]|[eEfF]|1[0-9a-fA-F]));")
-# arXiv's feeds put this before an abstract (arXiv/arxiv-feed, serializer.py).
-_ARXIV_PREFIX = re.compile(r"^arXiv:\S+\s+Announce Type:\s*\S+\s+Abstract:\s*")
 _ARXIV_SUFFIX = re.compile(r"\s*\(arXiv:[^()]*\)\s*$")
-_REDDIT_SUFFIX = re.compile(r"\s*submitted by\s+\S+(?:\s+to\s+\S+)?\s*\[link\]\s*\[(?:\d+ )?comments?\]\s*$")
+# Elements by which publishers (PRISM, Dublin Core) and arXiv's API and feeds tell a DOI and a journal; feedparser puts
+# the document's own prefix before those that it does not know.
+_DOIS, _A_DOI = ("doi", "_doi", "dc_identifier"), re.compile(r"\b10\.\d{4,9}/\S")
+_JOURNALS, _WORDS = ("_journal_ref", "_journal_reference", "_publicationname"), re.compile(r"\w")
 _TRUNCATED = re.compile(r"(?:…|\.\.\.|\[…\]|\[\.\.\.\]|read more|continue reading)\W*$", re.IGNORECASE)
 _CHALLENGE = re.compile(r"just a moment|attention required|captcha|are you (?:a )?human|challenge", re.IGNORECASE)
 _ITEM = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s/>]", re.IGNORECASE)
@@ -48,7 +45,7 @@ def parse(body: bytes, *, url: str, now: dt.datetime) -> Parsed:
         return jsonfeed.parse(body, url=url, now=now)
     _refuse_floods(body)
     # Without the feed's address: it would become a part of guids, and a feed that moves would be all new.
-    document = feedparser.parse(_without_controls(body), sanitize_html=False, resolve_relative_uris=False)
+    document = feedparser.parse(octets.repaired(body), sanitize_html=False, resolve_relative_uris=False)
     about = dict(document.get("feed") or {})
     if not document.get("version") and not document.get("entries") and not _is_feed_root(body):
         raise errors.FeedError(_what_it_is(body, url))
@@ -72,15 +69,6 @@ def _refuse_floods(body: bytes) -> None:
             raise errors.FeedError(f"it holds over {most:,} {what}, more than any feed that is meant to be read")
 
 
-def _without_controls(body: bytes) -> bytes:
-    if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in body[:8]:  # UTF-16 and UTF-32 are full of them
-        return body
-    if not _CONTROL.search(body):  # no second copy of a large document
-        return body
-    spared = b"\x1b" if b"iso-2022" in body[:200].lower() else b""  # its shifts begin with ESC
-    return _CONTROL_REFERENCE.sub(b"", body.translate(None, _CONTROLS.replace(spared, b"") if spared else _CONTROLS))
-
-
 # -- an entry ----------------------------------------------------------------------------------------------------
 
 
@@ -96,7 +84,7 @@ def _entry(item: dict[str, Any], url: str, now: dt.datetime) -> types.FoundEntry
         if _get(item, "arxiv_announce_type").startswith("replace") or re.search(r"\bUPDATED\)\s*$", title):
             return None
         title = _ARXIV_SUFFIX.sub("", title)
-    summary = _summary(item)
+    summary = _summary(item, title)
     if not (title or link or summary):
         return None
     date = _date(item, now)
@@ -111,12 +99,20 @@ def _entry(item: dict[str, Any], url: str, now: dt.datetime) -> types.FoundEntry
         categories=plain.categories(
             _get(dict(tag), "label") or _get(dict(tag), "term") for tag in item.get("tags") or ()
         ),
+        doi=_first(item, _DOIS, _A_DOI),
+        journal=_first(item, _JOURNALS, _WORDS),
     )
 
 
 def _get(item: Mapping[str, Any], key: str) -> str:
     value = item.get(key)
     return value if isinstance(value, str) else ""
+
+
+def _first(item: Mapping[str, Any], endings: tuple[str, ...], shape: re.Pattern[str]) -> str | None:
+    """The first element of such a name that looks right."""
+    found = (plain.line(_get(item, key), 300) for key in item if key.endswith(endings))
+    return next((text for text in found if shape.search(text)), None)
 
 
 def _heading(item: Mapping[str, Any]) -> str:
@@ -129,11 +125,14 @@ def _plain(detail: object, *, one_line: bool = False) -> str:
         return ""
     value = _get(dict(detail), "value")
     if dict.get(detail, "type") == "text/plain":
-        return plain.line(value) if one_line else plain.paragraphs(value)
-    return plain.line_from_html(value) if one_line else plain.from_html(value)
+        return plain.unescaped(plain.line(value) if one_line else plain.paragraphs(value))
+    text = plain.from_html(value)
+    if plain.is_markup(text):
+        text = plain.from_html(text)
+    return plain.line(plain.unescaped(text)) if one_line else plain.unescaped(text)
 
 
-def _summary(item: Mapping[str, Any]) -> str:
+def _summary(item: Mapping[str, Any], title: str) -> str:
     """The description, or the full text where the description is missing, a mere link, cut off or very short."""
     detail = item.get("summary_detail")
     described = _plain(detail)
@@ -144,7 +143,7 @@ def _summary(item: Mapping[str, Any]) -> str:
             if dict(content).get("type", "text/html") in ("text/plain", "text/html", "application/xhtml+xml"):
                 described = max(described, _plain(content), key=len)
                 break
-    return _REDDIT_SUFFIX.sub("", _ARXIV_PREFIX.sub("", described))
+    return boilerplate.without(described, title)
 
 
 def _link(item: Mapping[str, Any], guid: str, url: str) -> str | None:

@@ -17,6 +17,7 @@ import contextlib
 import datetime as dt
 import functools
 import http
+import io
 import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable
@@ -63,6 +64,27 @@ async def fetch(
         raise errors.FetchError(url, f"there was no whole answer within {seconds:g} s") from None
 
 
+async def probe(
+    url: str, limits: config.Collect, *, user_agent: str, now: dt.datetime, guest: manners.Visit | None = None
+) -> str:
+    """Where an address leads in the end, without its body: by HEAD, and by GET where HEAD gets no good answer.
+
+    As `fetch` in what it raises and in where it may lead.
+    """
+    seconds = limits.deadline.total_seconds()
+    visit = guest or manners.Manners(1).visit()
+    try:
+        async with asyncio.timeout(seconds) as deadline:
+            waiting, none = _Guest(visit, deadline), types.Validators()
+            try:
+                found = await _Visit(limits, user_agent, now, none, waiting, frozenset(), "HEAD").run(url)
+            except errors.FetchError:  # many servers answer HEAD with an error, or by breaking off
+                found = await _Visit(limits, user_agent, now, none, waiting, frozenset(), "GET").run(url)
+            return found.url
+    except TimeoutError:
+        raise errors.FetchError(url, f"there was no answer within {seconds:g} s") from None
+
+
 class _Guest:
     """A visit whose waits for others do not count against its deadline."""
 
@@ -96,7 +118,7 @@ class _Guest:
 
 
 class _Visit:
-    """One fetch, over all its hops."""
+    """One fetch, over all its hops. With a `bare` method (HEAD, GET) the body is left unread: an address is tried."""
 
     def __init__(
         self,
@@ -106,14 +128,17 @@ class _Visit:
         validators: types.Validators,
         guest: _Guest,
         also: AbstractSet[int],
+        bare: str | None = None,
     ) -> None:
         self.limits = limits
+        self.bare = bare
         self.allowed = reach.networks(limits.allow_private)
         self.now = now
         self.validators = validators
         self.guest = guest
         self.also = also
-        self.headers = {"User-Agent": user_agent, "Accept": _ACCEPT, "Accept-Encoding": unpack.ENCODINGS}
+        accept = "*/*" if bare else _ACCEPT
+        self.headers = {"User-Agent": user_agent, "Accept": accept, "Accept-Encoding": unpack.ENCODINGS}
         if validators.etag:
             self.headers["If-None-Match"] = validators.etag
         if validators.last_modified:
@@ -151,7 +176,7 @@ class _Visit:
         turn.private = reach.is_private(checked)
         for i, address in enumerate(checked):
             request = client.build_request(
-                "GET",
+                self.bare or "GET",
                 hop.copy_with(host=address, fragment=None),
                 headers={**self.headers, "Host": hop.netloc.decode("ascii")},
                 extensions={"sni_hostname": hop.raw_host.decode("ascii")},
@@ -179,6 +204,8 @@ class _Visit:
             if status in _SLOW_DOWN and not turn.private:
                 turn.pause = wait or 0.0
             raise errors.FetchError(url, _refusal(response, hop.host), status=status, retry_after=wait)
+        if self.bare:
+            return types.Fetched(url=str(hop), body=None, moved_to=moved_to)
         await self.guest.body()
         try:
             body = await _unpacked(response, self.limits.max_bytes, url, self.guest)
@@ -234,25 +261,25 @@ async def _unpacked(response: httpx2.Response, most: int, url: str, guest: _Gues
     unpacker = unpack.unpacker(codings[0], most) if len(codings) == 1 else None
     if codings and not unpacker:
         raise errors.FetchError(url, f"it is packed in a way that was not asked for ({', '.join(codings)[:60]})")
-    body, received = bytearray(), 0
+    body, received = io.BytesIO(), 0  # which gives its octets away without a copy
     try:
         async for piece in response.aiter_raw():
             received += len(piece)
-            body += unpacker.unpack(piece) if unpacker else piece
-            if max(len(body), received) > most:
+            body.write(unpacker.unpack(piece) if unpacker else piece)
+            if max(body.tell(), received) > most:
                 raise too_large
-            await guest.grown(len(body))
+            await guest.grown(body.tell())
         if unpacker and received and not unpacker.whole:
             raise errors.FetchError(url, "the packed answer breaks off in the middle")
-        if body[:3] == b"\x1f\x8b\x08":  # a file that was packed before it was put there
-            packed, body = bytes(body), bytearray()
-            body += unpack.Zlib(most).unpack(packed)
-            await guest.grown(len(body))
+        found = body.getvalue()
+        if found[:3] == b"\x1f\x8b\x08":  # a file that was packed before it was put there
+            found = unpack.Zlib(most).unpack(found)
+            await guest.grown(len(found))
     except unpack.Damaged:
         raise errors.FetchError(url, "the packed answer is damaged") from None
     except OverflowError:
         raise too_large from None
-    return bytes(body)
+    return found
 
 
 # -- headers -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from newsletter.sources import note, plain, rows
 FEEDS = (".xml", ".rss", ".atom", ".rdf", ".json")
 SUFFIXES = (".jsonl", ".csv", ".md", *FEEDS)
 MOST_FILES = 1_000
+PEOPLE = "subscribers"  # the folder of people's data: never a source
 
 
 class Reader(Protocol):
@@ -50,17 +51,29 @@ def find(pattern: str, folder: Path) -> list[Path]:
         raise errors.FetchError(url, "a file: source is a path inside the workspace, like file:inbox/*.jsonl")
     root = folder.resolve()
     try:
-        found = sorted(path for path in folder.glob(pattern) if path.is_file())
+        named = sorted(folder.glob(pattern))
+        found = [path for path in named if path.is_file()]
     except (ValueError, NotImplementedError, OSError) as error:
         raise errors.FetchError(url, f"this pattern cannot be used: {plain.line(str(error), 100)}") from None
     inside = [path for path in found if path.resolve().is_relative_to(root)]
     if found and not inside:
         raise errors.FetchError(url, "this leads out of the workspace by a symbolic link; only files in it are read")
+    inside = [path for path in inside if not path.resolve().is_relative_to(root / PEOPLE)]
+    if found and not inside:
+        raise errors.FetchError(url, f"this names files of {PEOPLE}/: people are no entries")
     if not found and not re.search(r"[*?\[]", pattern):
-        raise errors.FetchError(url, f"there is no file {pattern} in the workspace")
+        raise errors.FetchError(url, _what_is_there(pattern, named))
     if len(inside) > MOST_FILES:
         raise errors.FetchError(url, f"this names {len(inside)} files; at most {MOST_FILES} are read at a time")
     return inside
+
+
+def _what_is_there(pattern: str, named: list[Path]) -> str:
+    if not named:
+        return f"there is no file {pattern} in the workspace"
+    if named[0].is_dir():
+        return f"{pattern} is a folder; name the files in it, like file:{pattern.rstrip('/')}/*.jsonl"
+    return f"{pattern} is no regular file: nothing that waits for a program (a pipe, a device) is read"
 
 
 def stamp(paths: list[Path]) -> str:

@@ -7,6 +7,7 @@ hn:"policy gradient"     the newest stories that the words find; ?points= and ?c
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 import re
 import urllib.parse
@@ -77,4 +78,4 @@ async def visit(ask: visits.Ask, tour: visits.Tour) -> types.Collected:
     """One search."""
     url = search_url(tour.bases.hackernews, ask.url.partition(":")[2], ask.since or tour.now - SINCE)
     fetched = await tour.fetch(url, ask.validators)
-    return await visits.answer(ask, tour, fetched, lambda body: read(body, now=tour.now))
+    return await visits.answer(ask, tour, fetched, functools.partial(read, now=tour.now))

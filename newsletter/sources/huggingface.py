@@ -6,6 +6,7 @@ The list is picked by hand and never complete. Each paper is arXiv's own: it is 
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import json
 import re
 from typing import Any
@@ -64,4 +65,4 @@ async def visit(ask: visits.Ask, tour: visits.Tour) -> types.Collected:
     """One list."""
     least = least_upvotes(ask.url.partition(":")[2])
     fetched = await tour.fetch(f"{tour.bases.huggingface}?limit={MOST}", ask.validators)
-    return await visits.answer(ask, tour, fetched, lambda body: read(body, least=least, now=tour.now))
+    return await visits.answer(ask, tour, fetched, functools.partial(read, least=least, now=tour.now))

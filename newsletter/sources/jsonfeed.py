@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from newsletter import errors, types
-from newsletter.sources import plain, published
+from newsletter.sources import boilerplate, bylines, plain, published
 
 VERSION = "jsonfeed.org/version/1"
 
@@ -51,7 +51,7 @@ def _read(body: bytes) -> dict[str, Any]:
 
 def _entry(item: dict[str, Any], base: str, feed_authors: tuple[str, ...], now: dt.datetime) -> types.FoundEntry | None:
     guid = _text(item.get("id"))
-    title = plain.line(_text(item.get("title"))) or None
+    title = plain.unescaped(plain.line(_text(item.get("title")))) or None
     links = (plain.address(_text(item.get(key)), base) for key in ("url", "external_url"))
     # An id is best the item's own address (JSON Feed 1.1, items).
     url = next((link for link in links if link), None) or plain.address(guid if "://" in guid else "")
@@ -60,6 +60,7 @@ def _entry(item: dict[str, Any], base: str, feed_authors: tuple[str, ...], now: 
         or plain.paragraphs(_text(item.get("content_text")))
         or plain.from_html(_text(item.get("content_html")))
     )
+    summary = boilerplate.without(plain.unescaped(summary), title or "")
     if not (title or url or summary):
         return None
     dates = (_text(item.get(key)) for key in ("date_published", "date_modified"))
@@ -81,8 +82,7 @@ def _authors(owner: dict[str, Any]) -> tuple[str, ...]:
     """1.1 has a list, 1.0 one author."""
     many = owner.get("authors")
     found = many if isinstance(many, list) and many else [owner.get("author")]
-    names = (plain.line(_text(author.get("name")), 200) for author in found if isinstance(author, dict))
-    return tuple(name for name in names if name)
+    return bylines.listed([_text(author.get("name")) for author in found if isinstance(author, dict)])
 
 
 def _text(value: object) -> str:

@@ -1,13 +1,14 @@
 """How hosts are treated: one connection at a time, a gap between two requests, a pause when they ask for one.
 
-    a visit -> turn(host): [lock in this process] -> [the host's row: other processes] -> [the gap] -> [a free slot]
+    a visit -> admit(source): wait for another process that is asking it
+            -> turn(host): [lock in this process] -> [the host's row: other processes] -> [the gap] -> [a free slot]
 
 - A turn is for one request: each hop of a redirect waits for its own host's, and gives the one before it back first, so
   that no two visits wait for each other.
 - All of arXiv is one host: three seconds and one connection over API and RSS together (arXiv, api/tou.md).
 - Private hosts are our own: they need no gap, and a Retry-After is theirs alone, not all their neighbours'
   (FreshRSS#7870).
-- Bodies wait in memory to be parsed: so many at a time, and one large one.
+- Bodies wait in memory until what is in them is stored: so many at a time, and large ones within a budget of octets.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from typing import Protocol, Self
 
 GAP = 1.0  # seconds between the beginnings of two requests to a public host
 ARXIV, ARXIV_GAP = "arxiv.org", 3.0
-LARGE = 500_000  # octets: from here on a body needs the one place for large ones
+LARGE = 500_000  # octets of a body that need no leave
+BUDGET = 4_000_000  # octets that all bodies may have beyond that, together
+STEP = 1_000_000  # octets that are asked for at a time
 PATIENCE = 120.0  # seconds: who asks for a longer pause is left for another run
 
 
@@ -34,8 +37,15 @@ class Paused(Exception):
         super().__init__()
 
 
+class NotDue(Exception):
+    """The source needs no asking any more, or somebody else is at it; the text says which."""
+
+
 class Keeper(Protocol):
-    """Keeps the turns of hosts among processes. Its methods block, and are called from one thread."""
+    """Keeps the turns of hosts, and of sources, among processes. Its methods block, and are called from one thread."""
+
+    def admit(self, source: str) -> float:
+        """May a source be asked? 0.0: yes; else the seconds after which to ask again. Raises `NotDue`."""
 
     def take(self, host: str) -> float:
         """Claim a host: 0.0 when it is ours, else the seconds after which to ask again."""
@@ -71,7 +81,7 @@ class Manners:
     def __init__(self, concurrency: int, keeper: Keeper | None = None, gap: Callable[..., float] = gap) -> None:
         self.slots = asyncio.Semaphore(concurrency)
         self.bodies = asyncio.Semaphore(concurrency)
-        self.large = asyncio.Semaphore(1)
+        self.budget = _Budget(BUDGET)
         self._hosts: dict[str, _Host] = collections.defaultdict(_Host)
         self._keeper = keeper
         self._gap = gap
@@ -80,6 +90,16 @@ class Manners:
     def visit(self) -> Visit:
         """For one source."""
         return Visit(self)
+
+    async def admit(self, source: str) -> None:
+        """Wait while another process is at that source. Holds nothing meanwhile. Raises `NotDue`."""
+        if self._keeper is None:
+            return
+        end = _time() + PATIENCE
+        while (left := await self._ask(self._keeper.admit, source)) > 0:
+            if _time() > end:
+                raise NotDue(f"another process has been asking it for over {PATIENCE:g} s")
+            await asyncio.sleep(left)
 
     @contextlib.asynccontextmanager
     async def turn(self, name: str) -> AsyncIterator[Turn]:
@@ -157,7 +177,8 @@ class Visit:
         self.turn = manners.turn
         self._manners = manners
         self._held = contextlib.AsyncExitStack()
-        self._has_large = False
+        self._has_place = False
+        self._granted = LARGE
 
     async def __aenter__(self) -> Self:
         return self
@@ -166,16 +187,42 @@ class Visit:
         await self.done()
 
     async def body(self) -> None:
-        """Before a body is read."""
-        await self._held.enter_async_context(self._manners.bodies)
+        """Before a body is read; a visit has one place for all its bodies."""
+        if not self._has_place:
+            self._has_place = True
+            await self._held.enter_async_context(self._manners.bodies)
 
     async def grown(self, size: int) -> None:
         """When a body has grown to so many octets."""
-        if size > LARGE and not self._has_large:
-            self._has_large = True
-            await self._held.enter_async_context(self._manners.large)
+        while size > self._granted:
+            await self._manners.budget.take(self, STEP)
+            self._granted += STEP
 
     async def done(self) -> None:
-        """The body was parsed, or there is none."""
+        """What was in the body is stored, or there is none."""
         await self._held.aclose()
-        self._held, self._has_large = contextlib.AsyncExitStack(), False
+        await self._manners.budget.give(self)
+        self._held, self._has_place, self._granted = contextlib.AsyncExitStack(), False, LARGE
+
+
+class _Budget:
+    """Octets for those that take them step by step. The first one gets what it asks for, so that it comes to an end."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._taken: dict[Visit, int] = {}  # in the order of their coming
+        self._changed = asyncio.Condition()
+
+    async def take(self, visit: Visit, octets: int) -> None:
+        self._taken.setdefault(visit, 0)
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._may(visit, octets))
+            self._taken[visit] += octets
+
+    def _may(self, visit: Visit, octets: int) -> bool:
+        return sum(self._taken.values()) + octets <= self._most or next(iter(self._taken)) is visit
+
+    async def give(self, visit: Visit) -> None:
+        if self._taken.pop(visit, None) is not None:
+            async with self._changed:
+                self._changed.notify_all()

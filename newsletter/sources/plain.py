@@ -40,6 +40,7 @@ _DROPPED = dict.fromkeys(
     ]
 )
 _CLEAN = {**_C1, **_DROPPED, 0x0B: " ", 0x0C: " ", 0x2028: "\n", 0x2029: "\n\n"}
+_DIRTY = re.compile(f"[{re.escape(''.join(map(chr, _CLEAN)))}]")
 
 _BLOCKS = (
     "address|article|aside|blockquote|body|center|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|header"
@@ -55,12 +56,20 @@ _INLINE = re.compile(
 )
 _HIDDEN = {"script", "style", "iframe", "object", "embed", "svg", "math", "noembed", "noframes", "template", "title"}
 _SAFE = ":/?[]@!$&'()*+,;=%~-._"  # what may stand unescaped in an address (RFC 3986, 2), with the escapes themselves
+_REFERENCE = re.compile(
+    r"(?i)&(?:amp|quot|apos|hellip|[mn]dash|[lr][sd]quo|#(?:3[489]|8[2-4]\d\d)|#x(?:2[267]|20[0-3][0-9a-f]));"
+)
+_MARKUP = re.compile(
+    r"\s*<(p|div|span|a|b|i|em|strong|ul|ol|table|h[1-6]|blockquote|figure)(?:\s[^<>]*)?>.*</\1\s*>|\s*<(?:img|br)\b[^<>]*>",
+    re.IGNORECASE | re.DOTALL,
+)
+_DATA = re.compile(r"data:[\w/+.;=-]{0,80},[\w+/=%-]{500,}")  # an image written out, which is no text
 _ONE_LINK = re.compile(r"\s*(?:<p>)?\s*<a\s[^<>]*>[^<>]*</a>\s*(?:</p>)?\s*", re.IGNORECASE)
 
 
 def clean(text: str) -> str:
     """Text without characters that nobody means to write."""
-    return text.translate(_CLEAN)
+    return text.translate(_CLEAN) if _DIRTY.search(text) else text  # translating is slow, and clean is the rule
 
 
 def line(text: str, longest: int = LONGEST_LINE) -> str:
@@ -84,7 +93,9 @@ def shorten(text: str, longest: int) -> str:
 
 def from_html(markup: str, longest: int = LONGEST_TEXT) -> str:
     """HTML as plain text, block elements as paragraphs. What is not shown (scripts, styles, frames) goes."""
-    markup = re.sub(r"\s+", " ", clean(markup[:_LONGEST_HTML]))
+    if len(markup) > _LONGEST_HTML:
+        markup = _DATA.sub("", markup)[:_LONGEST_HTML]
+    markup = re.sub(r"\s+", " ", clean(markup))
     markup = _CELL.sub(" ", _BLOCK.sub("\n\n", markup))
     markup = _INLINE.sub("", markup)
     pieces = markup.split("<", _MOST_TAGS)
@@ -97,6 +108,16 @@ def from_html(markup: str, longest: int = LONGEST_TEXT) -> str:
 def line_from_html(markup: str, longest: int = LONGEST_LINE) -> str:
     """HTML as plain text on one line."""
     return line(from_html(markup), longest)
+
+
+def unescaped(text: str) -> str:
+    """Plain text without references that were escaped once too often ("Q&amp;A"); those to brackets stay."""
+    return _REFERENCE.sub(lambda found: html.unescape(found[0]), text) if "&" in text else text
+
+
+def is_markup(text: str) -> bool:
+    """Is what should be plain text HTML that was escaped once too often?"""
+    return bool(_MARKUP.match(text))
 
 
 def is_one_link(markup: str) -> bool:

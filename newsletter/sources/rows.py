@@ -1,9 +1,9 @@
 """A row that somebody wrote by hand or by program -> an entry: of JSON Lines and of CSV. Pure.
 
-`{"title"?, "url"?, "authors"?: [...], "summary", "published"?, "id"?}`: texts stand as they are, as plain text. A row
-that is wrong is named with its line, and the rest goes on.
+`{"title"?, "url"?, "authors"?: [...], "summary", "published"?, "id"?, "doi"?}`: texts stand as they are, as plain text.
+A row that is wrong is named with its line, and the rest goes on. A row needs no link: it is an entry without one.
 
-    title,url,authors,summary,published,id        the header of a CSV file, in any order, some of them
+    title,url,authors,summary,published,id,doi    the header of a CSV file, in any order, some of them
     Otters,https://site.test/a,Ann Lee; Bo Li,Text of it.,2026-09-11,17
 """
 
@@ -13,13 +13,15 @@ import csv
 import datetime as dt
 import functools
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from newsletter import errors, types
 from newsletter.sources import plain, published
 
-KEYS = ("title", "url", "authors", "summary", "published", "id")
+KEYS = ("title", "url", "authors", "summary", "published", "id", "doi")
+_DOI = re.compile(r"(?:doi:\s?|https?://(?:dx\.)?doi\.org/)?10\.\d{4,9}/\S+", re.IGNORECASE)
 Row = tuple[int, types.FoundEntry]
 Rows = tuple[list[Row], list[types.BadRow]]
 
@@ -66,7 +68,7 @@ def entry(row: Mapping[str, Any], now: dt.datetime) -> types.FoundEntry:
     unknown = [key for key in row if key not in KEYS]
     if unknown:
         raise Wrong(f"“{plain.line(unknown[0], 40)}” is no key; there is {', '.join(KEYS)}", unknown[0])
-    for key in ("title", "url", "summary", "published"):
+    for key in ("title", "url", "summary", "published", "doi"):
         if not isinstance(row.get(key), str | None):
             raise Wrong(f"“{key}” must be a text", row[key])
     title = plain.line(row.get("title") or "") or None
@@ -82,6 +84,7 @@ def entry(row: Mapping[str, Any], now: dt.datetime) -> types.FoundEntry:
         published=date[0] if date else None,
         published_is_date=bool(date and date[1]),
         guid=_guid(row.get("id")),
+        doi=_doi(row.get("doi") or ""),
     )
 
 
@@ -144,6 +147,13 @@ def _url(link: str) -> str | None:
     if found is None:
         raise Wrong("“url” must be a whole web address, https://…", link)
     return found
+
+
+def _doi(text: str) -> str | None:
+    text = plain.line(text)
+    if text and not _DOI.fullmatch(text):
+        raise Wrong("“doi” must be a DOI, like 10.1000/182", text)
+    return text or None
 
 
 def _authors(value: object) -> tuple[str, ...]:

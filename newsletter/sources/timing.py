@@ -5,7 +5,8 @@
     ttl                              minutes that a feed may be kept (RSS 2.0)
     skipHours, skipDays              hours and days, in GMT, in which a feed is not written (RSS 2.0)
 
-But for Retry-After these are hints: none keeps a source from being asked once a day.
+Freshness and ttl keep a source from being asked for a day at most, a Retry-After for 31: longer ones are mistakes. The
+pauses have no such cap; they end by themselves, since hours or days that leave no time at all are not believed.
 """
 
 from __future__ import annotations
@@ -72,14 +73,23 @@ def pauses(body: bytes) -> types.Pauses:
 
 
 def wait(fresh: float | None, pauses: types.Pauses, now: dt.datetime) -> float | None:
-    """Seconds until it makes sense to ask again, at most a day; None when nothing is said."""
+    """Seconds until it makes sense to ask again; None when nothing is said.
+
+    That is after what stays fresh, a day at most, and then at the next full hour that is in no pause.
+    """
     if fresh is None and pauses == types.Pauses():
         return None
     first = min(max(fresh or 0.0, (pauses.ttl or 0) * 60.0, SOONEST), LONGEST_HINT)
-    moment, last = now + dt.timedelta(seconds=first), now + dt.timedelta(seconds=LONGEST_HINT)
-    while moment < last and is_paused(pauses, moment):
-        moment = moment.replace(minute=0, second=0, microsecond=0) + dt.timedelta(hours=1)
-    return (min(moment, last) - now).total_seconds()
+    return (written_next(pauses, now + dt.timedelta(seconds=first)) - now).total_seconds()
+
+
+def written_next(pauses: types.Pauses, moment: dt.datetime) -> dt.datetime:
+    """The first instant from `moment` on that is neither in a skipped hour nor on a skipped day (both are GMT's)."""
+    if len(set(pauses.hours)) >= 24 or len(set(pauses.days)) >= 7:
+        return moment
+    while is_paused(pauses, moment):  # at most a week of hours
+        moment = moment.astimezone(dt.UTC).replace(minute=0, second=0, microsecond=0) + dt.timedelta(hours=1)
+    return moment
 
 
 def is_paused(pauses: types.Pauses, moment: dt.datetime) -> bool:

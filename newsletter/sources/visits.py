@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import concurrent.futures
 import dataclasses
 import datetime as dt
+import functools
 import hashlib
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -13,13 +12,15 @@ from pathlib import Path
 from typing import TypeVar
 
 from newsletter import config, types
-from newsletter.sources import fetch, manners, timing
+from newsletter.sources import emptiness, fetch, manners, plain, reading, timing
 
 T = TypeVar("T")
 Document = tuple[str | None, tuple[types.FoundEntry, ...]]  # its title, and its entries
 
 NO_VALIDATORS = types.Validators()
 NO_PAUSES = types.Pauses()
+MOST_TEXT = 3_000_000  # characters that all entries of a document may have; beyond, each is cut to one of CUTS
+CUTS = (2_000, 500)  # fixed ones: what is cut the same way each time is no edit
 # Stands in front of a body's hash: with another reading of the same octets, they count as new.
 _READING = "1"
 
@@ -28,9 +29,9 @@ _READING = "1"
 class Ask:
     """One source to visit. `resolved` is the address it moved to for good, asked instead; `url` stays its name.
 
-    `validators` and `hash` are those of its last answer, none when everything is wanted again. `pauses` and `empty` are
-    what that answer said and was. For sources that are searched: nothing before `since` is wanted, the source has shown
-    the guids `known`, and nothing is missing that was published before `settled`.
+    `validators` and `hash` are those of its last answer, none when everything is wanted again. `title`, `pauses` and
+    `empty` are what that answer said and was. For sources that are searched: nothing before `since` is wanted, the
+    source has shown the guids `known`, and nothing is missing that was published before `settled`.
     """
 
     url: str
@@ -38,6 +39,7 @@ class Ask:
     validators: types.Validators = NO_VALIDATORS
     resolved: str | None = None
     hash: str | None = None
+    title: str | None = None
     pauses: types.Pauses = NO_PAUSES
     empty: bool = False
     since: dt.datetime | None = None
@@ -59,13 +61,13 @@ BASES = Bases()
 
 @dataclasses.dataclass(frozen=True)
 class Tour:
-    """What one visit works with. Parsing is pure Python: one thread does it, one document at a time."""
+    """What one visit works with."""
 
     limits: config.Collect
     folder: Path
     user_agent: str
     now: dt.datetime
-    parser: concurrent.futures.Executor
+    reader: reading.Reader
     guest: manners.Visit
     bases: Bases = BASES
 
@@ -83,12 +85,20 @@ class Tour:
             also=also,
         )
 
-    async def parse(self, read: Callable[[], T]) -> T:
-        """What `read` makes of a body, whose place in memory is then free."""
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self.parser, read)
-        finally:
-            await self.guest.done()
+    async def parse(self, read: Callable[[bytes], T], body: bytes) -> T:
+        """What `read` makes of a body; it can be pickled."""
+        return await self.reader.read(functools.partial(read, body), len(body))
+
+
+def bearable(read: Callable[[bytes], Document], body: bytes) -> Document:
+    """What `read` makes of a body; the texts of one that is all text are cut, so that memory holds several such."""
+    title, entries = read(body)
+    for longest in CUTS:
+        if sum(len(entry.summary) for entry in entries) > MOST_TEXT:
+            entries = tuple(
+                dataclasses.replace(entry, summary=plain.shorten(entry.summary, longest)) for entry in entries
+            )
+    return title, entries
 
 
 async def answer(
@@ -106,22 +116,11 @@ async def answer(
         wait=timing.wait(fetched.fresh_for, pauses, now),
         hash=digest,
         pauses=pauses,
-        note=emptiness(pauses, now) if ask.empty else None,
+        note=emptiness.why(fetched.url, ask.title, body, pauses, now) if ask.empty else None,
         whole=body is not None,
     )
     if body is None or digest == ask.hash:
-        await tour.guest.done()
         return collected
-    title, entries = await tour.parse(lambda: read(body))
-    note = None if entries else emptiness(pauses, now)
+    title, entries = await tour.parse(functools.partial(bearable, read), body)
+    note = None if entries else emptiness.why(fetched.url, title, body, pauses, now)
     return dataclasses.replace(collected, status="new", title=title, entries=entries, note=note)
-
-
-def emptiness(pauses: types.Pauses, now: dt.datetime) -> str:
-    """Why a document may be empty."""
-    # A day of the feed's own zone may begin or end half a day from ours.
-    for moment in (now, now - dt.timedelta(hours=12)):
-        if timing.is_paused(pauses, moment):
-            by = "skipDays" if moment.weekday() in pauses.days else "skipHours"
-            return f"{types.EMPTY_EXPECTED}it says that it is not written on a {moment:%A} at this hour ({by})"
-    return f"{types.EMPTY_SUSPICIOUS}it can be read, and has no entry"

@@ -21,6 +21,8 @@ from newsletter.types import EntryState
 T = TypeVar("T")
 PREFIX = "e-"
 CUT = "cut from "  # begins the reason of what an editor took out of a draft
+WANTED = "brought back by hand"  # the reason of what an editor wants, whatever the rules say
+SAME_GUID = "same-story:"  # in place of a guid: not this entry, but one that it stands for, was shown there
 CHUNK = 500  # bound parameters a statement
 
 
@@ -42,13 +44,17 @@ class EntryView:
     issue: str | None
     sources: list[str]
     why: str | None
+    doi: str | None = None
+    journal: str | None = None
 
 
 def waiting(
     session: Session, newsletter: str, topics: Sequence[str], cutoff: dt.datetime, names: Mapping[str, str]
 ) -> list[types.Claimed]:
     """What waits for a newsletter and was first seen by the cut-off, as first seen. `names`: source address -> name."""
-    claimed = select(tables.Claim.entry_id).where(tables.Claim.newsletter == newsletter)
+    claimed = select(tables.Claim.entry_id).where(
+        tables.Claim.newsletter == newsletter, tables.Claim.state != EntryState.WAITING
+    )
     rows = session.exec(
         select(tables.Entry)
         .where(
@@ -79,6 +85,18 @@ def of_issue(
     return {entry.ref: entry for entry in _claimed(session, rows, issue.newsletter, topics, names)}
 
 
+def one(
+    session: Session, newsletter: str, ref: str, topics: Sequence[str], names: Mapping[str, str]
+) -> types.Claimed | None:
+    """An entry of a newsletter, wherever it stands."""
+    rows = session.exec(
+        select(tables.Entry)
+        .join(tables.EntryTopic, col(tables.EntryTopic.entry_id) == tables.Entry.id)
+        .where(tables.Entry.ref == ref.removeprefix(PREFIX), tables.EntryTopic.newsletter == newsletter)
+    ).first()
+    return _claimed(session, [rows], newsletter, topics, names)[0] if rows is not None else None
+
+
 def held_by(
     session: Session, issue: tables.Issue, topics: Sequence[str], names: Mapping[str, str]
 ) -> list[tuple[types.Claimed, str]]:
@@ -102,8 +120,10 @@ def _claimed(
 ) -> list[types.Claimed]:
     ids = [row.id for row in rows if row.id is not None]
     of_entry: dict[int, set[str]] = {}
-    named: dict[int, str] = {}
+    named: dict[int, dict[str, None]] = {}
     source: dict[int, str] = {}
+    also: dict[int, dict[str, None]] = {}
+    wanted: set[int] = set()
     for part in _chunks(ids):
         for entry_id, topic in session.exec(
             select(tables.EntryTopic.entry_id, tables.EntryTopic.topic).where(
@@ -111,16 +131,31 @@ def _claimed(
             )
         ):
             of_entry.setdefault(entry_id, set()).add(topic)
-        for entry_id, url, title in session.exec(
-            select(tables.EntrySource.entry_id, tables.SourceState.url, tables.SourceState.title)
+        wanted |= set(
+            session.exec(
+                select(tables.Claim.entry_id).where(
+                    tables.Claim.newsletter == newsletter,
+                    col(tables.Claim.entry_id).in_(part),
+                    tables.Claim.why == WANTED,
+                )
+            )
+        )
+        for entry_id, guid, url, title in session.exec(
+            select(
+                tables.EntrySource.entry_id,
+                tables.EntrySource.guid,
+                tables.SourceState.url,
+                tables.SourceState.title,
+            )
             .join(tables.SourceState, col(tables.SourceState.id) == tables.EntrySource.source_id)
             .where(col(tables.EntrySource.entry_id).in_(part))
             .order_by(col(tables.EntrySource.id))
         ):
             source.setdefault(entry_id, url)
             name = names.get(url) or title
+            told = also if (guid or "").startswith(SAME_GUID) else named
             if name:
-                named.setdefault(entry_id, name)
+                told.setdefault(entry_id, {})[name] = None
     found = []
     for row in rows:
         mine = of_entry.get(row.id or 0, set())
@@ -135,9 +170,11 @@ def _claimed(
                 published_is_date=row.published_is_date,
                 first_seen=row.first_seen_at,
                 topics=tuple(t for t in topics if t in mine) or tuple(topics[:1]),
-                source_name=named.get(row.id or 0),
+                source_name=next(iter(named.get(row.id or 0, ())), None),
                 categories=tuple(row.categories),
                 source=source.get(row.id or 0),
+                also=tuple(also.get(row.id or 0, ())),
+                wanted=row.id in wanted,
             )
         )
     return found
@@ -157,6 +194,14 @@ def claim(
     for part in _chunks([entry.ref.removeprefix(PREFIX) for entry, *_ in found]):
         pairs = session.exec(select(tables.Entry.ref, tables.Entry.id).where(col(tables.Entry.ref).in_(part)))
         ids |= {ref: found_id for ref, found_id in pairs if found_id is not None}
+    for some in _chunks(list(ids.values())):
+        session.exec(
+            sa.delete(tables.Claim).where(
+                col(tables.Claim.newsletter) == newsletter,
+                col(tables.Claim.entry_id).in_(some),
+                col(tables.Claim.state) == EntryState.WAITING,
+            )
+        )
     session.add_all(
         tables.Claim(
             newsletter=newsletter,
@@ -209,32 +254,45 @@ def settle(session: Session, issue: tables.Issue, kept: set[str], now: dt.dateti
         state = EntryState.IN_ISSUE if stays else EntryState.DROPPED
         if row.state != state:
             row.state, row.at = state, now
-            row.why = None if stays else f"{CUT}{issue.newsletter}/{issue.period}"
+            row.why = _uncut(row.why) if stays else _cut(issue, row.why)
         if stays or (row.why or "").startswith(CUT):  # else a rule had dropped it
             counts[not stays] += 1
     return counts[0], counts[1]
 
 
 def unsettle(session: Session, issue: tables.Issue, now: dt.datetime) -> None:
-    """At thawing: what the approval dropped is the draft's again."""
-    session.exec(
-        sa.update(tables.Claim)
-        .where(
-            col(tables.Claim.issue_id) == issue.id,
-            col(tables.Claim.state) == EntryState.DROPPED,
+    """At thawing: what the approval dropped is the draft's again, and why it once belonged."""
+    rows = session.exec(
+        select(tables.Claim).where(
+            tables.Claim.issue_id == issue.id,
+            tables.Claim.state == EntryState.DROPPED,
             col(tables.Claim.why).startswith(CUT),
         )
-        .values(state=EntryState.IN_ISSUE, why=None, at=now)
-    )
+    ).all()
+    for row in rows:
+        row.state, row.why, row.at = EntryState.IN_ISSUE, _uncut(row.why), now
+
+
+def _cut(issue: tables.Issue, why: str | None) -> str:
+    """Why an entry was cut, before why it had belonged."""
+    return f"{CUT}{issue.newsletter}/{issue.period}" + (f"; {why}" if why else "")
+
+
+def _uncut(why: str | None) -> str | None:
+    return why.partition("; ")[2] or None if why is not None and why.startswith(CUT) else why
 
 
 def give_back(session: Session, issue: tables.Issue) -> int:
     """At cancelling: the issue's entries wait again, but for those an editor cut. Returns how many."""
     mine = col(tables.Claim.issue_id) == issue.id
     cut = sa.and_(col(tables.Claim.state) == EntryState.DROPPED, col(tables.Claim.why).startswith(CUT))
+    wanted = col(tables.Claim.why) == WANTED
     session.exec(sa.update(tables.Claim).where(mine, cut).values(issue_id=None))
+    back = session.exec(
+        sa.update(tables.Claim).where(mine, wanted).values(issue_id=None, state=EntryState.WAITING, block_hash=None)
+    )
     done = session.exec(sa.delete(tables.Claim).where(mine))
-    return int(done.rowcount)
+    return int(done.rowcount) + int(back.rowcount)
 
 
 def drop(session: Session, newsletter: str, refs: Sequence[str], why: str, now: dt.datetime) -> tuple[int, list[str]]:
@@ -254,13 +312,49 @@ def drop(session: Session, newsletter: str, refs: Sequence[str], why: str, now: 
         ).first()
         if row is None:
             session.add(tables.Claim(newsletter=newsletter, entry_id=entry.id, state="dropped", why=why, at=now))
-        elif row.state == EntryState.HELD or _by_a_rule(row):  # from now on it is an editor's word, and final
+        elif row.state in (EntryState.HELD, EntryState.WAITING) or _by_a_rule(row):  # an editor's word is final
             row.state, row.why, row.at, row.issue_id = EntryState.DROPPED, why, now, None
         elif row.state != EntryState.DROPPED:
             refused.append(ref)
             continue
         done += 1
     return done, refused
+
+
+def restore(session: Session, newsletter: str, refs: Sequence[str], now: dt.datetime) -> tuple[int, list[str]]:
+    """Let dropped and held entries wait again, and let the next issue take them whatever the rules say.
+
+    Returns how many, and those that cannot be brought back: there is no such entry, or an issue has it.
+    """
+    done, refused = 0, []
+    for ref in refs:
+        entry_id = session.exec(
+            select(tables.Entry.id)
+            .join(tables.EntryTopic, col(tables.EntryTopic.entry_id) == tables.Entry.id)
+            .where(tables.Entry.ref == ref.removeprefix(PREFIX), tables.EntryTopic.newsletter == newsletter)
+        ).first()
+        row = session.exec(
+            select(tables.Claim).where(tables.Claim.newsletter == newsletter, tables.Claim.entry_id == entry_id)
+        ).first()
+        if entry_id is None or (row is not None and row.state == EntryState.IN_ISSUE):
+            refused.append(ref)
+            continue
+        if row is None:
+            row = tables.Claim(newsletter=newsletter, entry_id=entry_id, state=EntryState.WAITING, at=now)
+            session.add(row)
+        row.state, row.why, row.at, row.issue_id, row.block_hash = EntryState.WAITING, WANTED, now, None, None
+        done += 1
+    session.flush()
+    return done, refused
+
+
+def reopen_held(session: Session, issue: tables.Issue) -> None:
+    """Let wait again what a draft left out for want of room: it is chosen anew."""
+    session.exec(
+        sa.delete(tables.Claim).where(
+            col(tables.Claim.issue_id) == issue.id, col(tables.Claim.state) == EntryState.HELD
+        )
+    )
 
 
 def _by_a_rule(row: tables.Claim) -> bool:
@@ -347,6 +441,8 @@ def listing(
                 issue=issue,
                 sources=sources.get(entry.id or 0, []),
                 why=why,
+                doi=entry.doi,
+                journal=entry.journal,
             )
         )
     return found

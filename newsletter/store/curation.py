@@ -17,9 +17,9 @@ from newsletter.store import claims, tables
 from newsletter.types import EntryState, IssueState
 
 T = TypeVar("T")
-SAME_GUID = "same-story:"  # in place of a guid: not this entry, but one that it stands for, was shown there
 SAME_STORY = "the same story as "  # begins the reason of an entry that another one stands for
 COLLECTION = 1000  # entries of a topic that its scores are measured against
+NEWS = dt.timedelta(days=30)  # a topic that is added later looks so far back
 KEPT = 200  # entries that editors kept, to learn from
 
 
@@ -40,18 +40,38 @@ class Seen:
     issue: str | None = None
 
 
-def reopen(session: Session, newsletter: str) -> int:
-    """Let wait again what rules and doubles dropped in drafts that are not approved. Returns how many."""
+def reopen(session: Session, newsletter: str, topics: Sequence[str], now: dt.datetime) -> int:
+    """Let wait again what rules and doubles dropped in drafts that are not approved. Returns how many.
+
+    And what rules dropped in any issue, if a topic has come since that never judged it, and it is news still.
+    """
     drafts = select(tables.Issue.id).where(
         tables.Issue.newsletter == newsletter, tables.Issue.state == IssueState.DRAFT.value
     )
+    unjudged = select(tables.EntryTopic.entry_id).where(
+        tables.EntryTopic.newsletter == newsletter,
+        col(tables.EntryTopic.topic).in_(topics),
+        col(tables.EntryTopic.score).is_(None),
+    )
+    news = select(tables.Entry.id).where(
+        sa.func.coalesce(tables.Entry.published_at, tables.Entry.first_seen_at) >= now - NEWS
+    )
+    why = col(tables.Claim.why)
     done = session.exec(
         sa.delete(tables.Claim).where(
             col(tables.Claim.newsletter) == newsletter,
-            col(tables.Claim.issue_id).in_(drafts),
+            col(tables.Claim.issue_id).is_not(None),
             col(tables.Claim.state) == EntryState.DROPPED,
-            col(tables.Claim.why).is_not(None),
-            sa.not_(col(tables.Claim.why).startswith(claims.CUT)),
+            why.is_not(None),
+            sa.not_(why.startswith(claims.CUT)),
+            sa.or_(
+                col(tables.Claim.issue_id).in_(drafts),
+                sa.and_(
+                    sa.not_(why.startswith(SAME_STORY)),
+                    col(tables.Claim.entry_id).in_(unjudged),
+                    col(tables.Claim.entry_id).in_(news),
+                ),
+            ),
         )
     )
     return int(done.rowcount)
@@ -175,7 +195,7 @@ def stand_for(session: Session, newsletter: str, pairs: Iterable[tuple[str, str]
         }
         session.add_all(  # the guid goes on naming the other one
             tables.EntrySource(
-                entry_id=ids[stays], source_id=row.source_id, guid=SAME_GUID + gone, url=row.url, seen_at=now
+                entry_id=ids[stays], source_id=row.source_id, guid=claims.SAME_GUID + gone, url=row.url, seen_at=now
             )
             for row in shown
             if row.source_id not in mine
@@ -267,7 +287,7 @@ def _sources(session: Session, ids: Sequence[int]) -> dict[int, set[str]]:
             .join(tables.SourceState, col(tables.SourceState.id) == tables.EntrySource.source_id)
             .where(
                 col(tables.EntrySource.entry_id).in_(part),
-                sa.func.coalesce(tables.EntrySource.guid, "").not_like(f"{SAME_GUID}%"),
+                sa.func.coalesce(tables.EntrySource.guid, "").not_like(f"{claims.SAME_GUID}%"),
             )
         )
         for entry_id, url in rows:

@@ -54,10 +54,13 @@ def lookup(session: Session, source_id: int, guids: Sequence[str], keys: Sequenc
     by_guid = {guid: ids[0] for guid, ids in named.items() if len(ids) == 1}
     rows_by_id: dict[int, tables.Entry] = {}
     by_key: dict[str, int] = {}
-    for chunk in _chunks(keys):
-        for row in session.exec(select(tables.Entry).where(col(tables.Entry.key).in_(chunk))):
-            rows_by_id[_id(row)] = row
-            by_key[row.key] = _id(row)
+    for column, prefix in ((tables.Entry.key, ""), (tables.Entry.arxiv, "arxiv:"), (tables.Entry.doi, "doi:")):
+        wanted = [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
+        for chunk in _chunks(wanted):
+            statement = select(column, tables.Entry).where(col(column).in_(chunk)).order_by(col(tables.Entry.id))
+            for name, row in session.exec(statement):
+                rows_by_id[_id(row)] = row
+                by_key.setdefault(f"{prefix}{name}", _id(row))
     rows_by_id |= _by_id(session, [i for i in by_guid.values() if i not in rows_by_id])
     views = _views(session, source_id, rows_by_id)
     return intents.Known(
@@ -99,6 +102,9 @@ def _found(row: tables.Entry) -> types.FoundEntry:
         published=row.published_at,
         published_is_date=row.published_is_date,
         categories=tuple(row.categories),
+        arxiv=row.arxiv,
+        doi=row.doi,
+        journal=row.journal,
     )
 
 
@@ -165,6 +171,9 @@ def _insert(session: Session, new: Sequence[intents.New], now: dt.datetime) -> l
             "published_at": intent.entry.published,
             "published_is_date": intent.entry.published_is_date,
             "first_seen_at": now,
+            "arxiv": intent.entry.arxiv,
+            "doi": intent.entry.doi,
+            "journal": intent.entry.journal,
         }
         for intent in new
     ]
@@ -198,7 +207,7 @@ def _refs(session: Session, keys: Sequence[str]) -> dict[str, str]:
 
 
 def _edit(session: Session, same: Sequence[intents.Same], now: dt.datetime) -> int:
-    """Update the rows that no issue beyond a draft holds; how many there were."""
+    """Update the rows, but not the text that an issue beyond a draft holds; how many changed."""
     ids = [intent.id for intent in same]
     frozen = {
         entry_id
@@ -212,17 +221,21 @@ def _edit(session: Session, same: Sequence[intents.Same], now: dt.datetime) -> i
             )
         )
     }
-    rows = _by_id(session, [i for i in ids if i not in frozen])
+    rows = _by_id(session, ids)
     for intent in same:
-        row, edit = rows.get(intent.id), intent.edit
-        if row and edit:
+        row, edit = rows[intent.id], intent.edit
+        if edit is None:
+            continue
+        # What a work is called is no part of the text: an entry that has gone out is known by it, too.
+        row.arxiv, row.doi, row.journal = edit.arxiv, edit.doi, edit.journal
+        if intent.id not in frozen:
             row.title, row.url, row.summary = edit.title, edit.url, edit.summary
             row.authors, row.categories = list(edit.authors), list(edit.categories)
             row.published_at, row.published_is_date = edit.published, edit.published_is_date
             row.changed_at = now
-            session.add(row)
+        session.add(row)
     session.flush()
-    return len(rows)
+    return len(rows.keys() - frozen)
 
 
 def _show(session: Session, shown: Sequence[tuple[int, types.FoundEntry]], source_id: int, now: dt.datetime) -> None:

@@ -141,3 +141,38 @@ def require(row: tables.Issue, states: Sequence[IssueState], what: str) -> None:
     if row.state not in states:
         reason = f" ({row.reason})" if row.reason else ""
         raise errors.StateError(f"{row.newsletter}/{row.period} is {row.state}{reason}: {what}")
+
+
+def with_subject(session: Session, newsletter: str, subject: str, name: str) -> str | None:
+    """The name of another issue that went out, or may go out, under the same subject (capitals and blanks apart)."""
+    wanted = " ".join(subject.split()).casefold()
+    states = (IssueState.APPROVED, IssueState.SENDING, IssueState.SENT, IssueState.HELD)
+    rows = session.exec(
+        select(tables.Issue.period, tables.Issue.subject)
+        .where(tables.Issue.newsletter == newsletter, col(tables.Issue.state).in_(states))
+        .order_by(col(tables.Issue.period).desc())
+    )
+    names = (f"{newsletter}/{period}" for period, known in rows if " ".join(known.split()).casefold() == wanted)
+    return next((each for each in names if each != name), None)
+
+
+def last_sent(session: Session, newsletter: str, name: str) -> tuple[str, dict[tuple[str, ...], int]] | None:
+    """(name, topics -> how many deliveries) of the issue before `name` that was sent last; None where there is none."""
+    row = session.exec(
+        select(tables.Issue)
+        .where(
+            tables.Issue.newsletter == newsletter,
+            tables.Issue.state == IssueState.SENT,
+            tables.Issue.period != name.partition("/")[2],
+        )
+        .order_by(col(tables.Issue.sent_at).desc())
+    ).first()
+    if row is None:
+        return None
+    counts = session.exec(
+        select(tables.Edition.topics, sa.func.count())
+        .join(tables.Delivery, col(tables.Delivery.edition_id) == tables.Edition.id)
+        .where(tables.Delivery.issue_id == row.id)
+        .group_by(tables.Edition.topics)
+    )
+    return f"{newsletter}/{row.period}", {tuple(topics.split(",")): int(count) for topics, count in counts}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 from sqlmodel import Session, col, select
 
-from newsletter import types
+from newsletter import intents, types
 from newsletter.store import tables
 
 EVERY = dt.timedelta(hours=1)  # between two visits that went well
@@ -17,6 +17,7 @@ SLACK = dt.timedelta(minutes=2)  # an hourly timer must not find each source not
 FIRST_WAIT = dt.timedelta(minutes=5)  # after one failure; each further one doubles it
 REFUSED_WAIT = dt.timedelta(hours=1)  # as above, where the server said that it is asked too often
 LONGEST_WAIT = dt.timedelta(days=1)  # a source is never given up (miniflux#879)
+LONGEST_HINT = dt.timedelta(days=8)  # a day that an answer is fresh, and six that the feed is not written (skipDays)
 REFUSED = frozenset({403, 429})  # Reddit says 403 for 429 (FreshRSS#8928)
 # A server may say 304 though its content has changed: after so many, or so long, it is asked unconditionally.
 MOST_UNCHANGED = 24
@@ -87,7 +88,7 @@ def record(
         row.failures = 0
         row.gone_at = None
         row.last_ok_at = now
-        hint = min(dt.timedelta(seconds=collected.wait or 0.0), LONGEST_WAIT)
+        hint = min(dt.timedelta(seconds=collected.wait or 0.0), LONGEST_HINT)
         row.next_check_at = now + max(every, hint)
         row.last_error = collected.error
         row.note = collected.note
@@ -163,6 +164,22 @@ def guids(session: Session, row: tables.SourceState, since: dt.datetime) -> froz
     return frozenset(guid for guid in found if guid)
 
 
+def held_for_age(session: Session, row: tables.SourceState, newsletters: Sequence[str]) -> frozenset[int]:
+    """The entries of a source that an age rule keeps out of a newsletter."""
+    found = session.exec(
+        select(tables.Claim.entry_id)
+        .join(tables.EntrySource, col(tables.EntrySource.entry_id) == tables.Claim.entry_id)
+        .where(
+            tables.EntrySource.source_id == row.id,
+            col(tables.Claim.newsletter).in_(newsletters),
+            col(tables.Claim.state) == types.EntryState.HELD,
+            col(tables.Claim.issue_id).is_(None),
+            col(tables.Claim.why).startswith(intents.HELD_FOR_AGE, autoescape=True),
+        )
+    )
+    return frozenset(found)
+
+
 def entry_counts(session: Session) -> dict[int, int]:
     """Source row -> how many entries it showed."""
     rows = session.exec(
@@ -197,7 +214,37 @@ def asked_to_wait(row: tables.SourceState | None, now: dt.datetime) -> bool:
     return row is not None and row.wait_until is not None and row.wait_until > now
 
 
-# -- hosts ---------------------------------------------------------------------------------------------------------
+# -- whose turn it is: sources -----------------------------------------------------------------------------------------
+
+_CLAIM = "collect "  # in front of a source's address, among the hosts: no host has a space
+
+
+def claim(session: Session, urls: Sequence[str], owner: str, is_dead: Callable[[str], bool]) -> set[str]:
+    """Claim sources for `owner` until `unclaim`; returns those that are theirs now. What the dead claimed is free."""
+    held = {row.host: row for row in session.exec(select(tables.Host).where(col(tables.Host.host).startswith(_CLAIM)))}
+    for dead in {row.owner for row in held.values() if row.owner != owner and is_dead(row.owner or "")}:
+        for row in [row for row in held.values() if row.owner == dead]:
+            session.delete(held.pop(row.host))
+    session.flush()
+    free = [url for url in urls if _CLAIM + url not in held]
+    session.add_all(tables.Host(host=_CLAIM + url, owner=owner) for url in free)
+    return set(free) | {url for url in urls if (had := held.get(_CLAIM + url)) and had.owner == owner}
+
+
+def unclaim(session: Session, owner: str, urls: Sequence[str] | None = None) -> None:
+    """Give claimed sources back; None: all that are the owner's."""
+    mine = sa.delete(tables.Host).where(
+        col(tables.Host.host).startswith(_CLAIM), col(tables.Host.owner) == owner
+    )  # fmt: skip
+    if urls is None:
+        session.execute(mine)
+        return
+    for start in range(0, len(urls), _CHUNK):
+        names = [_CLAIM + url for url in urls[start : start + _CHUNK]]
+        session.execute(mine.where(col(tables.Host.host).in_(names)))
+
+
+# -- whose turn it is: hosts -------------------------------------------------------------------------------------------
 
 
 def take_turn(session: Session, host: str, owner: str, now: float, is_dead: Callable[[str], bool]) -> float:

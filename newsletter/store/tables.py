@@ -92,6 +92,10 @@ class Entry(Table, table=True):
     published_is_date: bool = False
     first_seen_at: dt.datetime  # set once
     changed_at: dt.datetime | None = None
+    # the work that it shows, by whatever key it was first known; a work may have been taken for two before its DOI came
+    arxiv: str | None = Field(default=None, index=True)
+    doi: str | None = Field(default=None, index=True)
+    journal: str | None = None
 
 
 class EntrySource(Table, table=True):

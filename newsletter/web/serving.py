@@ -9,6 +9,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from newsletter import errors
@@ -29,14 +30,27 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve_page(app: FastAPI, host: str, port: int, opened: Callable[[str], None] | None = None) -> None:
+def serve_page(
+    app: FastAPI,
+    host: str,
+    port: int,
+    opened: Callable[[str], None] | None = None,
+    closing: Callable[[], None] | None = None,
+) -> None:
     """Serve an app, without talk, until SIGINT or SIGTERM; `opened` is called with its address when it can be reached.
 
-    Raises `errors.NewsletterError` when the port is taken.
+    `closing` is called on the signal: it ends answers that would go on for ever. Raises `errors.NewsletterError` when
+    the port is taken.
     """
     import uvicorn
 
     class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            """As uvicorn's, once the endless answers are told to end."""
+            if closing is not None:
+                closing()
+            super().handle_exit(sig, frame)
+
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
             """Stop on a signal, and be done: uvicorn's own raises it again afterwards."""
