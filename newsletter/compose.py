@@ -13,7 +13,7 @@ import zoneinfo
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from newsletter import calendar, config, dates, errors, issuefile, names, types
+from newsletter import calendar, config, dates, errors, issuefile, types
 
 EARLIEST = dt.datetime(1, 1, 1, tzinfo=dt.UTC)
 
@@ -83,9 +83,9 @@ def draft(
     cutoff: dt.datetime,
     number: int | None,
     selection: Selection,
-    summaries: Mapping[str, str],
+    words: Mapping[str, types.Words],
 ) -> str:
-    """The text of a new draft. `summaries`: ref -> the words it begins with, as plain text."""
+    """The text of a new draft. `words`: ref -> what its block begins with."""
     parts = [
         issuefile.front(
             newsletter=newsletter.slug,
@@ -98,9 +98,7 @@ def draft(
     ]
     for topic in newsletter.topic:
         blocks = [
-            block(entry, newsletter, summaries.get(entry.ref, entry.summary))
-            for entry in selection.taken
-            if entry.topics[0] == topic.slug
+            block(entry, newsletter, words[entry.ref]) for entry in selection.taken if entry.topics[0] == topic.slug
         ]
         if blocks or topic.slug in selection.more():
             parts.append(issuefile.new_section(topic.slug, topic.title).raw)
@@ -114,7 +112,7 @@ def refreshed(
     *,
     entries: Sequence[types.Claimed],
     added: Sequence[types.Claimed],
-    summaries: Mapping[str, str],
+    words: Mapping[str, types.Words],
     written: Mapping[str, str | None],
     more: Mapping[str, int],
     cutoff: dt.datetime,
@@ -138,13 +136,13 @@ def refreshed(
                 continue
             if each.ref in gone:
                 continue
-            fresh = block(entry, newsletter, summaries[entry.ref])
+            fresh = block(entry, newsletter, words[entry.ref])
             blocks.append(each if issuefile.fingerprint(fresh) == as_written else fresh)
         sections.append(dataclasses.replace(section, blocks=tuple(blocks)))
     if not added and sections == list(old.sections) and dict(more) == dict(old.more):
         return issuefile.write(old)
     for entry in ordered(added, cutoff, newsletter.order):
-        new = block(entry, newsletter, summaries[entry.ref])
+        new = block(entry, newsletter, words[entry.ref])
         sections = _with(sections, entry, new, newsletter, known=known, cutoff=cutoff)
     raw = old.raw if dict(more) == dict(old.more) else issuefile.with_more(old.raw, dict(more))
     text = issuefile.write(dataclasses.replace(old, raw=_ended(raw), sections=tuple(map(_closed, sections))))
@@ -203,11 +201,11 @@ def _closed(section: types.Section) -> types.Section:
     return dataclasses.replace(section, raw=_ended(section.raw), blocks=blocks)
 
 
-def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> types.Block:
+def block(entry: types.Claimed, newsletter: config.Newsletter, words: types.Words) -> types.Block:
     """An entry as the draft first shows it."""
     parts = []
-    if entry.authors:
-        parts.append(names.joined(entry.authors))
+    if words.who:
+        parts.append(words.who)
     if entry.published:
         day = dates.local_day(entry.published, newsletter.timezone, is_date=entry.published_is_date)
         parts.append(dates.written(day, newsletter.language))
@@ -215,7 +213,7 @@ def block(entry: types.Claimed, newsletter: config.Newsletter, summary: str) -> 
     if told_by:
         parts.append(", ".join(told_by))
     line = escape_markdown(" · ".join(parts)) if parts else ""
-    return issuefile.new_block(entry.ref, entry.title, entry.url, line, escape_markdown(summary))
+    return issuefile.new_block(entry.ref, entry.title, entry.url, line, escape_markdown(words.text))
 
 
 def escape_markdown(text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
 
 MOST = 3  # names that are written out; more are "et al."
 _PARTICLES = frozenset(
@@ -66,11 +65,3 @@ def family(author: str) -> str:
     while at > 1 and words[at - 1].lower() in _PARTICLES:
         at -= 1
     return " ".join(words[at:])
-
-
-def joined(authors: Sequence[str]) -> str:
-    """`Liu`, `Liu and Chen`, `Yu, Jang and Yu`, or `Liu et al.`; "" for nobody."""
-    found = [name for name in map(family, authors) if name]
-    if len(found) > MOST:
-        return f"{found[0]} et al."
-    return " and ".join(filter(None, (", ".join(found[:-1]), *found[-1:])))

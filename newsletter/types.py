@@ -192,6 +192,14 @@ class Claimed:
     wanted: bool = False
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Words:
+    """What an entry's block begins with, as plain text. `who`: how its authors are called, "" for nobody known."""
+
+    text: str
+    who: str = ""
+
+
 # -- the draft and the issue -------------------------------------------------------------------------------------
 
 

@@ -15,12 +15,13 @@ from sqlmodel import Session
 
 from newsletter import compose as composition
 from newsletter import config, errors, issuefile, types
-from newsletter.app import curating, health, reports, wording
+from newsletter.app import curating, health, reports
 from newsletter.store import claims, curation, issues, sources, tables
 from newsletter.types import EntryState, IssueState
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the words come late: they bring hundreds of patterns, which `check` and `send` can do without
     from newsletter.app import Newsletter as App
+    from newsletter.app import wording
 
 
 def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: str | None) -> reports.ComposeReport:
@@ -51,6 +52,8 @@ def _compose(
     refresh: bool,
     special: str | None,
 ) -> reports.ComposeReport:
+    from newsletter.app import wording
+
     period = name.partition("/")[2]
     restored = restore_missing(app, newsletter)
     with app.store.read() as session:
@@ -81,9 +84,7 @@ def _compose(
         if row.number == 1:
             row.number = newsletter.first_number  # an old count goes on
         words = asked.words(session, chosen.taken)
-        text = composition.draft(
-            newsletter, date=date, cutoff=cutoff, number=row.number, selection=chosen, summaries=_texts(words)
-        )
+        text = composition.draft(newsletter, date=date, cutoff=cutoff, number=row.number, selection=chosen, words=words)
         text = wording.with_origins(text, {ref: each.origin for ref, each in words.items()})
         draft = issuefile.read(text, name)
         row.subject = draft.subject
@@ -166,10 +167,6 @@ def _slugs(newsletter: config.Newsletter) -> list[str]:
     return [topic.slug for topic in newsletter.topic]
 
 
-def _texts(words: Mapping[str, wording.Words]) -> dict[str, str]:
-    return {ref: each.text for ref, each in words.items()}
-
-
 def _sources(session: Session, newsletter: config.Newsletter) -> tuple[dict[str, str], dict[str, int]]:
     """(source address -> the name to show, source address -> how many an issue may have)."""
     wanted = [source for topic in newsletter.topic for source in topic.sources]
@@ -181,6 +178,8 @@ def _sources(session: Session, newsletter: config.Newsletter) -> tuple[dict[str,
 
 def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetime) -> reports.ComposeReport:
     """Add what came since to a draft that is not approved, and write our own untouched blocks anew."""
+    from newsletter.app import wording
+
     path = app.workspace.draft(name)
     data = read_draft(app, path)
     draft = issuefile.read_bytes(data, app.workspace.shown(path))
@@ -213,7 +212,7 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
             newsletter,
             entries=mine,
             added=chosen.taken,
-            summaries=_texts(words),
+            words=words,
             written=as_written,
             more=dict(Counter(dict(draft.more)) - Counter(left.more()) + Counter(chosen.more())),
             cutoff=now,
@@ -298,6 +297,8 @@ def _unfit(session: Session, newsletter: config.Newsletter, entries: Sequence[ty
 
 def _asked(app: App, newsletter: config.Newsletter, cutoff: dt.datetime, name: str | None = None) -> wording.Wording:
     """The words to come. A model is asked now, before anything is locked, about what the issue has and will take."""
+    from newsletter.app import wording
+
     asked = wording.Wording(app)
     if asked.asks:
         with app.store.read() as session:
@@ -340,6 +341,8 @@ def restore_missing(app: App, newsletter: config.Newsletter) -> list[str]:
 
 
 def _text_again(app: App, session: Session, newsletter: config.Newsletter, row: tables.Issue) -> str:
+    from newsletter.app import wording
+
     mine = list(claimed(session, newsletter, row, cut=False).values())
     taken = composition.ordered(mine, row.cutoff_at, newsletter.order)
     words = wording.Wording(app).words(session, taken)
@@ -349,7 +352,7 @@ def _text_again(app: App, session: Session, newsletter: config.Newsletter, row: 
         cutoff=row.cutoff_at,
         number=row.number,
         selection=composition.Selection(tuple(taken), _left_out(session, newsletter, row).held),
-        summaries=_texts(words),
+        words=words,
     )
     return wording.with_origins(text, {ref: each.origin for ref, each in words.items()})
 

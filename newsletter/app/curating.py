@@ -16,7 +16,7 @@ from sqlmodel import Session
 
 from newsletter import config, types
 from newsletter.app import reports
-from newsletter.curate import duplicates, relevance
+from newsletter.curate import relevance
 from newsletter.store import claims, curation, sources
 
 if TYPE_CHECKING:
@@ -135,6 +135,8 @@ def _merges(
     session: Session, newsletter: config.Newsletter, belonging: Sequence[types.Claimed]
 ) -> list[tuple[str, str]]:
     """(gone, kept): of each story, what an issue has stays, else what says most."""
+    from newsletter.curate import duplicates
+
     titled = [entry for entry in belonging if entry.title and not entry.wanted]
     if not titled:
         return []

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sqlmodel import Session
 
 from newsletter import types
-from newsletter.curate import guard, llm, sentences, summary
+from newsletter.curate import authors, guard, llm, sentences, summary
 from newsletter.store import curation, tables
 
 if TYPE_CHECKING:
@@ -32,11 +32,10 @@ FAULTS = 3  # after so many in a row, the server is left alone
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Words:
-    """What an entry's block begins with, and where that came from, for the editor. `fault`: why not from the model."""
+class Words(types.Words):
+    """And where the words came from, for the editor. `fault`: why not from the model."""
 
-    text: str
-    origin: str
+    origin: str = ""
     fault: str | None = None
 
 
@@ -89,7 +88,7 @@ class Wording:
         """ref -> words: the model's where there are any and they pass the guard, else those of the text."""
         made = {entry.ref: _summary(entry) for entry in entries}
         if not self.asks:
-            return {ref: Words(each.text, each.origin) for ref, each in made.items()}
+            return {entry.ref: Words(made[entry.ref].text, _who(entry), made[entry.ref].origin) for entry in entries}
         hashes = {entry.ref: _hash(entry) for entry in entries if _askable(entry, made[entry.ref])}
         known = self._answers | self._known(session, [each for each in hashes.values() if each not in self._answers])
         found = {}
@@ -97,7 +96,7 @@ class Wording:
             own = made[entry.ref]
             text_hash = hashes.get(entry.ref)
             if text_hash is None:
-                found[entry.ref] = Words(own.text, own.origin)
+                found[entry.ref] = Words(own.text, _who(entry), own.origin)
                 continue
             answer = known.get(text_hash)
             if answer is None:
@@ -105,9 +104,10 @@ class Wording:
             else:
                 why = guard.refusal(answer, _shown(entry), own.subject)
             if why is None and answer is not None:
-                found[entry.ref] = Words(answer, f"by {self._settings.model}")
+                found[entry.ref] = Words(answer, _who(entry), f"by {self._settings.model}")
             else:
-                found[entry.ref] = Words(own.text, f"{own.origin}, not by {self._settings.model}: {why}", why)
+                origin = f"{own.origin}, not by {self._settings.model}: {why}"
+                found[entry.ref] = Words(own.text, _who(entry), origin, why)
         return found
 
     def _call(self, entry: types.Claimed, timeout: float) -> llm.Answer:
@@ -150,6 +150,11 @@ def _article(entry: types.Claimed) -> summary.Article:
 
 def _summary(entry: types.Claimed) -> summary.Summary:
     return summary.summarise(_article(entry))
+
+
+def _who(entry: types.Claimed) -> str:
+    found = authors.subject(entry.authors)
+    return found.phrase if found.known else ""
 
 
 def _askable(entry: types.Claimed, own: summary.Summary) -> bool:

@@ -78,7 +78,7 @@ def entries_import(
     """Take entries from JSON Lines, an object a line.
 
     \b
-    {"title"?, "url"?, "authors"?: […], "summary", "published"?: "2026-09-11", "id"?}
+    {"title"?, "url"?, "authors"?: […], "summary", "published"?: "2026-09-11", "id"?, "doi"?}
 
     Rows that are refused are named with their line; the rest goes in, and the exit code is 1.
     """
