@@ -46,7 +46,7 @@ import dataclasses
 import datetime as dt
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from newsletter import dates, intents, types, works
@@ -123,8 +123,10 @@ def decide(
     age = _Age(now, backfill, on=ages)
     decided: list[intents.Intent] = []
     taken: set[str] = set(known.keys)
+    guids = collections.Counter(guid for item in items for guid in item.guids)
     for i, item in enumerate(items):
         entry = _with_own_works(item, shared)
+        entry = dataclasses.replace(entry, guid=_own_guid(item, guids, matches.get(i)))
         if i in matches:
             old = matches[i]
             if surest[old.id] == i:
@@ -252,6 +254,14 @@ def _with_own_works(item: _Item, shared: AbstractSet[str]) -> types.FoundEntry:
     arxiv, doi = item.entry.arxiv, item.entry.doi
     kept = arxiv if f"arxiv:{arxiv}" in own else None, doi if f"doi:{doi}" in own else None
     return item.entry if kept == (arxiv, doi) else dataclasses.replace(item.entry, arxiv=kept[0], doi=kept[1])
+
+
+def _own_guid(item: _Item, guids: Mapping[str, int], old: intents.KnownEntry | None) -> str | None:
+    """What the source calls it from now on: of several names the one that found it, else one that is its alone."""
+    own = [guid for guid in item.guids if guids[guid] == 1]
+    if old is not None and old.guid in own:
+        return old.guid
+    return own[0] if own else item.entry.guid
 
 
 def _name(ladder: Sequence[str], shared: AbstractSet[str], taken: AbstractSet[str]) -> str | None:

@@ -4,7 +4,7 @@ import dataclasses
 import datetime as dt
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from newsletter import collect, intents, types
@@ -432,7 +432,21 @@ documents = st.lists(entries, max_size=5)
 plain = entries.filter(lambda e: not e.doi and "arXiv" not in (e.guid or "") and "site" in (e.url or "site"))
 
 
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from([SOURCE, OTHER]), documents), max_size=4))
+@example(
+    [
+        (SOURCE, [entry(url="https://site.test/otters", guid="b", doi="10.5555/a")]),
+        (
+            SOURCE,
+            [
+                entry(url="https://site.test/otters", guid="a"),
+                entry("otters", guid="b", doi="10.5555/b"),
+                entry("otters", guid="a", doi="10.5555/b", date="2026-09-01"),
+            ],
+        ),
+    ]
+)
 def test_the_same_document_twice_in_a_row_gives_nothing_new_and_nothing_changed(rounds):
     memory = Memory()
     for source, document in rounds:
