@@ -12,6 +12,7 @@ import re
 import zoneinfo
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
 
 from newsletter import calendar, config, dates, errors, issuefile, types
 
@@ -278,28 +279,35 @@ def issue_of(
     return types.Issue(
         newsletter=newsletter.slug,
         period=period,
-        title=newsletter.title,
-        language=newsletter.language,
         date=dt.date.fromisoformat(parsed.date),
         number=parsed.number,
         subject=parsed.subject,
+        subjects=parsed.subjects,
         preheader=parsed.preheader,
         intro=parsed.intro,
         sections=tuple(sections),
-        base_url=base_url,
-        postal_address=newsletter.postal_address,
-        sender=newsletter.sender,
-        reply_to=newsletter.reply_to,
-        bounce_domain=newsletter.bounce_domain,
-        timezone=newsletter.timezone,
-        direction=newsletter.direction,
-        accent=newsletter.accent,
-        dark_accent=newsletter.dark_accent,
-        logo=newsletter.logo,
-        logo_alt=newsletter.logo_alt,
-        footer=newsletter.footer,
-        subjects=parsed.subjects,
+        **identity(newsletter, base_url),
     )
+
+
+def identity(newsletter: config.Newsletter, base_url: str) -> dict[str, Any]:
+    """What an issue has from the settings, by the names of its fields: in whose name it is sent, and how it looks."""
+    return {
+        "base_url": base_url,
+        "title": newsletter.title,
+        "language": newsletter.language,
+        "postal_address": newsletter.postal_address,
+        "sender": newsletter.sender,
+        "reply_to": newsletter.reply_to,
+        "bounce_domain": newsletter.bounce_domain,
+        "timezone": newsletter.timezone,
+        "direction": newsletter.direction,
+        "accent": newsletter.accent,
+        "dark_accent": newsletter.dark_accent,
+        "logo": newsletter.logo,
+        "logo_alt": newsletter.logo_alt,
+        "footer": newsletter.footer,
+    }
 
 
 def _entry(each: types.Block, slug: str, claim: types.Claimed | None) -> types.IssueEntry:

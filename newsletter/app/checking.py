@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from newsletter import compose as composition
 from newsletter import config, errors, issuefile, types
 from newsletter.app import health, judging, reports
 from newsletter.app.opening import FROZEN, Opened, drift, open_issue, sample
@@ -245,17 +246,9 @@ def _changes(app: App, opened: Opened) -> Findings:
         yield found("draft-missing", "the draft is gone", shown, advice)
     elif drift(app, opened.row) is not None:
         yield found("draft-differs", "the draft was edited after approval", shown, advice)
-    now = opened.newsletter
-    before = opened.issue
-    pairs = {
-        "from": (before.sender, now.sender),
-        "reply_to": (before.reply_to, now.reply_to),
-        "bounce_domain": (before.bounce_domain, now.bounce_domain),
-        "title": (before.title, now.title),
-        "postal_address": (before.postal_address, now.postal_address),
-        "site.base_url": (before.base_url, app.settings.site.base_url),
-    }
-    changed = [key for key, (was, is_now) in pairs.items() if was != is_now]
+    now = composition.identity(opened.newsletter, app.settings.site.base_url)
+    names = {"sender": "from", "base_url": "site.base_url"}
+    changed = [names.get(field, field) for field, value in now.items() if getattr(opened.issue, field) != value]
     if changed:
         yield found("settings-differ", f"{', '.join(changed)} changed after approval", config.FILE, advice)
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from sqlmodel import Session
 
+from newsletter import compose as composition
 from newsletter import config, errors, render, store, types
 from newsletter.app import reports
 from newsletter.app.reports import Line
@@ -104,16 +105,13 @@ def _sample(app: App, newsletter: config.Newsletter) -> types.Issue:
     return types.Issue(
         newsletter=newsletter.slug,
         period="2026-09-11",
-        title=newsletter.title,
-        language=newsletter.language,
         date=dt.date(2026, 9, 11),
         number=1,
         subject=newsletter.title,
         preheader="",
         intro="An introduction.",
         sections=sections,
-        base_url=app.settings.site.base_url,
-        postal_address=newsletter.postal_address,
+        **composition.identity(newsletter, app.settings.site.base_url),
     )
 
 
