@@ -326,7 +326,13 @@ def test_a_subject_of_its_own_says_what_an_edition_has():
     whole = dataclasses.replace(whole, subjects=(("trams", "RE: TRAMS AND KELP"),))
     got = edition(whole, ("trams",))
     found = check.of_edition(got, whole, html=filled(got.html), text=filled(got.text))
-    assert {each.code for each in found} == {"edition-lacks", "subject-capitals", "subject-spam"}
+    assert {each.code for each in found} == {"edition-lacks"}
+
+
+def test_every_subject_is_looked_at_whoever_gets_it():
+    whole = dataclasses.replace(two_topics(), subject="Kelp", intro="", subjects=(("trams", "RE: TRAMS {{ name }}"),))
+    found = {each.code for each in check.of_issue(whole)}
+    assert {"subject-spam", "leftover"} <= found
 
 
 # -- what mail programs lack ---------------------------------------------------------------------------------------

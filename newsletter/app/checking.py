@@ -91,11 +91,8 @@ def check_opened(app: App, opened: Opened) -> reports.CheckReport:
     size: dict[str, int] = {}
     seen: dict[types.Finding, list[Topics]] = {}
     for topics in dict.fromkeys([opened.topics, *audience]):
-        edition = opened.edition(topics)
-        page, text = message.filled(edition, opened.letterhead, sample(app, opened))
-        size[",".join(topics)] = len(page.encode())
-        said = preflight.of_edition(edition, opened.issue, html=page, text=text, places=where)
-        for finding in (*said, *_message(app, opened, edition)):
+        said, size[",".join(topics)] = _edition(app, opened, opened.edition(topics), where)
+        for finding in said:
             seen.setdefault(finding, []).append(topics)
     mistakes, doubts = preflight.parted(
         [
@@ -109,6 +106,20 @@ def check_opened(app: App, opened: Opened) -> reports.CheckReport:
         ]
     )
     return reports.CheckReport(ok=not mistakes, errors=mistakes, warnings=doubts, size=size)
+
+
+def refuse_bad(app: App, opened: Opened, edition: types.Edition) -> None:
+    """Raise `errors.CheckError` when an edition that is first needed during a send may not go out."""
+    mistakes, _ = preflight.parted(_edition(app, opened, edition, places_of(app, opened))[0])
+    if mistakes:
+        raise errors.CheckError(opened.name, [f"  {each.code}: {each.message}" for each in mistakes])
+
+
+def _edition(app: App, opened: Opened, edition: types.Edition, where: places.Places) -> tuple[list[types.Finding], int]:
+    """(what is to be said of an edition and of the octets it is sent as, the size of its HTML)."""
+    page, text = message.filled(edition, opened.letterhead, sample(app, opened))
+    said = preflight.of_edition(edition, opened.issue, html=page, text=text, places=where)
+    return [*said, *_message(app, opened, edition)], len(page.encode())
 
 
 def _placed(finding: types.Finding, editions: list[Topics], of: int) -> types.Finding:

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from newsletter import addresses, deliver, errors, types
-from newsletter.app import editing, reports
+from newsletter.app import checking, editing, reports
 from newsletter.deliver import message, smtp
-from newsletter.render import check as preflight
 from newsletter.store import issues, outbox, tables
 from newsletter.types import DeliveryState, IssueState
 
@@ -189,7 +188,7 @@ async def _run(app: App, opened: editing.Opened, stop: asyncio.Event, progress: 
     def edition_of(topics: tuple[str, ...]) -> tuple[int, message.Encoded]:
         """An edition first needed now: from what is frozen, checked and stored before its first mail."""
         found = opened.edition(topics)
-        _check(app, opened, found)
+        checking.refuse_bad(app, opened, found)
         with app.store.write() as session:
             stored = issues.add_edition(session, issues.get(session, opened.name), found)
         return stored.id or 0, message.encode(found, opened.letterhead)
@@ -216,15 +215,6 @@ async def _run(app: App, opened: editing.Opened, stop: asyncio.Event, progress: 
         locks=app.locks,
     )
     return await deliver.run(job, app.store, stop=stop, progress=count)
-
-
-def _check(app: App, opened: editing.Opened, edition: types.Edition) -> None:
-    """Raise `errors.CheckError` when an edition may not go out."""
-    reader = deliver.recipient_of(app.signer, opened.issue_id, subscriber_id=0, email="reader@example.org", name="")
-    page, text = message.filled(edition, opened.letterhead, reader)
-    mistakes, _ = preflight.check(edition, opened.issue, html=page, text=text)
-    if mistakes:
-        raise errors.CheckError(opened.name, [f"  {each.code}: {each.message}" for each in mistakes])
 
 
 def _settle(app: App, opened: editing.Opened, result: deliver.Result) -> reports.StatusReport:

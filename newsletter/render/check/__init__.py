@@ -48,7 +48,6 @@ def of_edition(
     leave = types.mark("unsubscribe_url")
     first = edition.html.find(leave)
     found = [
-        *(words.subject(edition.subject, places.of_key("subject")) if edition.subject != issue.subject else ()),
         *markup.check(seen, html, first),
         *markup.leftovers(html, text, words.all_words(part)),
         *links.check(seen, text, issue.base_url),

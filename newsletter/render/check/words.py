@@ -41,6 +41,8 @@ def around(text: str, match: re.Match[str]) -> str:
 def check(issue: types.Issue, places: Places) -> Findings:
     """All that is wrong with the words of an issue."""
     yield from subject(issue.subject, places.of_key("subject"))
+    for slug, text in issue.subjects:
+        yield from subject(text, places.of_key(slug))
     yield from _preheader(issue, places)
     yield from _sections(issue, places)
     yield from _entries(issue, places)
