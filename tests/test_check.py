@@ -398,7 +398,7 @@ def test_much_is_judged_in_little_time():
     began = time.process_time()
     errors_, _ = judged(made)
     assert {each.code for each in errors_} == {"html-size"}
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 60
 
 
 # -- the table -----------------------------------------------------------------------------------------------------

@@ -256,6 +256,18 @@ def test_entry_that_was_cut_can_be_brought_back(bench):
     assert bench.states()["two"] == ("in_issue", "weekly/2026-09-18")
 
 
+def test_block_that_was_cut_from_a_draft_can_be_brought_back_before_the_approval(bench):
+    bench.entries("one", "two")
+    bench.compose()
+    bench.draft().write_text(bench.text().partition("### [two]")[0], encoding="utf-8")
+    refs = _refs(bench)
+    with bench.app() as app:
+        assert app.restore_entries([refs["one"], refs["two"]]) == (1, [refs["one"]])
+    assert titles(bench.text()) == ["one"]
+    bench.compose(refresh=True)
+    assert sorted(titles(bench.text())) == ["one", "two"]
+
+
 def test_what_is_brought_back_passes_rules_and_caps(bench):
     bench.settings(more="max_entries = 1", rules='include = ["tram"]')
     bench.entries("tram one", "tram two", "ferry")

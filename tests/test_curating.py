@@ -190,6 +190,18 @@ def test_byline_names_all_sources_of_a_merged_story_also_after_a_refresh(bench):
     assert "The Star, The Echo" in bench.text()
 
 
+def test_byline_names_all_sources_of_an_entry(bench):
+    bench.settings(
+        rules='sources = [{ url = "file:a.jsonl", name = "The Echo" }, { url = "file:b.jsonl", name = "The Star" }]'
+    )
+    for name in ("a", "b"):
+        (bench.folder / f"{name}.jsonl").write_text(json.dumps({**STORY, "url": "https://a.org/1"}), encoding="utf-8")
+    with bench.app() as app:
+        app.collect()
+    bench.compose()
+    assert "The Echo, The Star" in bench.text()
+
+
 def test_later_telling_of_a_story_adds_its_source_to_the_draft(bench):
     bench.settings(
         rules='sources = [{ url = "file:a.jsonl", name = "The Echo" }, { url = "file:b.jsonl", name = "The Star" }]'

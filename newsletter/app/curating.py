@@ -105,7 +105,8 @@ def _judge(entry: types.Claimed, topic: config.Topic, score: relevance.Score | N
     if not good or score is None:
         return good, why
     if score.value < topic.min_score:
-        return False, f"score {score.value:.1f} is under min_score {topic.min_score:g}"
+        shown = f"{score.value:.1f}" if round(score.value, 1) < topic.min_score else f"{score.value:.2f}"
+        return False, f"score {shown} is under min_score {topic.min_score:g}"
     return True, relevance.explained(why, score)
 
 

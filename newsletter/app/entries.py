@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from sqlmodel import Session
 
+from newsletter import errors, issuefile
 from newsletter.app import composing, reports, wording
 from newsletter.sources import plain
-from newsletter.store import claims
+from newsletter.store import claims, issues
+from newsletter.types import IssueState
 
 if TYPE_CHECKING:
     from newsletter.app import Newsletter as App
@@ -66,10 +68,28 @@ def drop(app: App, refs: Sequence[str], reason: str, newsletter: str | None, *, 
 
 
 def restore(app: App, refs: Sequence[str], newsletter: str | None, *, dry_run: bool) -> tuple[int, list[str]]:
-    """Bring dropped and held entries back, in one newsletter: (how many, those that cannot be)."""
-    return _changed(
-        app, newsletter, lambda session, slug: claims.restore(session, slug, refs, app.clock.now()), dry_run=dry_run
-    )
+    """Bring back what was dropped, held, or cut from a draft, in one newsletter: (how many, those that cannot be)."""
+
+    def change(session: Session, slug: str) -> tuple[int, list[str]]:
+        return claims.restore(session, slug, refs, app.clock.now(), _cut_from_drafts(app, session, slug))
+
+    return _changed(app, newsletter, change, dry_run=dry_run)
+
+
+def _cut_from_drafts(app: App, session: Session, slug: str) -> set[str]:
+    """What unapproved issues hold, but their drafts no longer show. A draft that cannot be read lost nothing yet."""
+    found: set[str] = set()
+    for row, _ in issues.listing(session, slug):
+        if row.state != IssueState.DRAFT:
+            continue
+        path = app.workspace.draft(f"{row.newsletter}/{row.period}")
+        try:
+            draft = issuefile.read_bytes(path.read_bytes(), app.workspace.shown(path))
+        except (OSError, errors.DraftError):
+            continue
+        here = {block.ref for section in draft.sections for block in section.blocks}
+        found |= {ref for ref in claims.hashes(session, row) if ref not in here}
+    return found
 
 
 def _changed(

@@ -165,9 +165,11 @@ def entries_restore(
     if as_json:
         output.emit({"restored": done, "refused": refused, "dry_run": dry_run})
     else:
-        output.say(f"{done} {'would wait' if dry_run else 'wait'} again; `newsletter compose --refresh` takes them now")
+        then = "; `newsletter compose --refresh` takes them now" if done and not dry_run else ""
+        output.say(f"{done} {'would wait' if dry_run else 'wait'} again{then}")
+    known = {row["id"] for ref in refused for row in output.app(ctx).entries(ref=ref)}
     for ref in refused:
-        output.warn(f"{ref}: no such entry, or an issue has it")
+        output.warn(f"{ref}: an issue has it" if ref in known else f"{ref}: there is no such entry")
     if refused:
         ctx.exit(1)
 

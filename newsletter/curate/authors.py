@@ -37,6 +37,10 @@ def subject(authors: Sequence[str]) -> Subject:
     return Subject(phrase, "It" if found.named[0].group else phrase, plural=False, known=True)
 
 
+# What would make the phrase another one: "Liu" is not "Liu and Smith", "Liu's rival", or "Liukang".
+_OTHERS = re.compile(r"\w|['’]s\b|\s*(?:[&(]|,\s*(?:[^\W\d_a-z]|whose?\b)|and\b|or\b|et al\b)")
+
+
 def begins(text: str, found: Subject) -> bool:
     """Does a text begin with the phrase? "Liu and colleagues" says the same as "Liu et al."."""
     if found.phrase.endswith(" et al."):
@@ -46,8 +50,7 @@ def begins(text: str, found: Subject) -> bool:
         variants = [found.phrase]
     lowered = text.casefold()
     for variant in variants:
-        rest = lowered[len(variant) : len(variant) + 1]
-        if lowered.startswith(variant.casefold()) and not rest.isalnum():
+        if lowered.startswith(variant.casefold()) and not _OTHERS.match(text[len(variant) :]):
             return True
     return False
 

@@ -114,7 +114,15 @@ _OTHERS = re.compile(
     r"methods|research|approaches|results)\b"
     r"(?! by | in our)[^,;]{0,60}? (?:showed?|shows|found|finds?|reports?|reported|suggests?|suggested|claims?|"
     r"claimed|achieves?|achieved|reache[sd]?|has|have|demonstrated?)\b"
-    r"|\b[Uu]nlike (?:us|our)\b"
+    r"|\b[Uu]nlike (?:us|our)\b|\b[Ii]n (?:our|my) (?:previous|earlier|prior)\b"
+)
+# A result that somebody else is named for, or that would only be.
+_CITED = re.compile(
+    r"^(?!(?:We|Our|I|My)\b).*\b[A-Z][\w'’-]+(?: et al\b| (?:and [A-Z][\w'’-]+ )?\(\d{4}[a-z]?\))"
+    r"|^(?:If|Were|Had)\b.*\bwould\b"
+)
+_ASKS = re.compile(
+    r"(?:To (?:what|which|whom)|Who|What|Which|Why|When|Where|How|Can|Could|Is|Are|Do|Does|Did|Will)\b.*\?$"
 )
 _ROUND_ABOUT = re.compile(
     r"(?i)(?:however, )?(?:recent|existing|current|previous|prior|earlier|older|modern|state-of-the-art|"
@@ -208,7 +216,8 @@ def _has(mark: re.Pattern[str], text: str) -> bool:
 
 def usable(text: str) -> bool:
     """Can a sentence be shown at all?"""
-    return len(text.split()) > 2 and not guard.ORDERS.search(text) and any(char.islower() for char in text[1:])
+    says = len(text.split()) > 2 and any(char.islower() for char in text[1:])
+    return says and not guard.ORDERS.search(text) and not _ASKS.match(text)
 
 
 @functools.lru_cache(maxsize=128)
@@ -306,7 +315,7 @@ def tells(text: str, role: str, at: int, first: int, count: int, *, linked: bool
 
     `linked`: all that stands between the first sentence and this one speaks of the same thing.
     """
-    if _has(_OTHERS, text):
+    if _has(_OTHERS, text) or _has(_CITED, text):
         return NEVER
     score = _ROLES.get(role, 0.0) + 0.4 * at / max(1, count) - broken(text)
     digits = re.search(r"\d", text) is not None
@@ -344,7 +353,13 @@ def tells(text: str, role: str, at: int, first: int, count: int, *, linked: bool
 def states(text: str, role: str, at: int, count: int) -> float:
     """How well a sentence without its authors could follow "report that"; under 1 not at all."""
     plain, here = voice.unthreaded(text), _HERE.match(text) is not None
-    if _has(_OTHERS, text) or points(plain) or re.search(r"\b(?:[Ww]e|I|us)\b", plain) or text.endswith("?"):
+    if (
+        _has(_OTHERS, text)
+        or _has(_CITED, text)
+        or points(plain)
+        or re.search(r"\b(?:[Ww]e|I|us)\b", plain)
+        or text.endswith("?")
+    ):
         return NEVER
     if (
         not here

@@ -62,7 +62,8 @@ _MARKUP = re.compile(
 ORDERS = re.compile(
     r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:instructions?|prompts?|rules|above|guidelines)\b"
     r"|\bsystem prompt\b|\bas an ai\b|\blanguage model,? i\b|\byou are (?:now|an? (?:ai|assistant|language))\b"
-    r"|\b(?:reply|respond|answer|output) (?:only )?with\b|\bnew instructions?\b|\b(?:jailbreak|developer) mode\b",
+    r"|\b(?:reply|respond|answer|output) (?:only )?with\b|\bnew instructions?\b|\b(?:jailbreak|developer) mode\b"
+    r"|(?:^|[.!?]\s+)\W{0,3}(?-i:SYSTEM|ASSISTANT|USER|HUMAN|INSTRUCTIONS?)\s?:",
     re.IGNORECASE,
 )
 _TO_A_MODEL = re.compile(
@@ -83,6 +84,7 @@ _TO_THE_READER = re.compile(
 )
 _FIRST_PERSON = re.compile(r"\b(?:[Ww]e|[Oo]urs?|us|I(?= [a-z])|[Mm]y)\b")
 _END = re.compile(r"[.!?…。؟।][\"'’”)\]]*$")
+_SMALL_START = re.compile(r"\b(?!al\b|vs\b|approx\b|resp\b|incl\b|etc\b|fig\b|figs\b|eqs?\b)[a-z]{3,}[.!?]\s+(?=[a-z])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -124,7 +126,7 @@ def _bad_manners(answer: str, subject: authors.Subject | None) -> str | None:
         return "the answer has instructions in it"
     if subject is not None and not authors.begins(answer, subject):
         return f"the answer does not begin with {subject.phrase!r}"
-    if len(sentences.split(answer)) > sentences.MOST:
+    if len(sentences.split(answer)) + len(_SMALL_START.findall(answer)) > sentences.MOST:
         return f"the answer has more than {sentences.MOST} sentences"
     if not _END.search(answer):
         return "the answer does not end like a sentence"

@@ -207,6 +207,12 @@ def _words(content: str) -> str:
     try:
         found = json.loads(plain)
     except (ValueError, RecursionError):
-        return " ".join(content.split())
+        return _lined(content)
     summary = found.get("summary") if isinstance(found, dict) else None
-    return " ".join(summary.split()) if isinstance(summary, str) else " ".join(content.split())
+    return _lined(summary if isinstance(summary, str) else content)
+
+
+def _lined(text: str) -> str:
+    """In one line, but for a break within a sentence: that hides another one, and the guard refuses it."""
+    lines = [" ".join(line.split()) for line in text.strip().splitlines() if line.strip()]
+    return re.sub(r"(?<=[.!?…\"”'’)\]])\n|\n(?![^\W\d_a-z])", " ", "\n".join(lines))

@@ -21,6 +21,9 @@ FIRST_PERSON = re.compile(
 _CONTRACTED = {"re": " are", "ve": " have", "ll": " will", "d": " would", "m": " am"}
 # Words that are written small within a sentence, whatever they begin.
 _SMALL = frozenset(
+    "accuracy recall precision error errors loss losses latency throughput performance returns mortality survival "
+    "scores score costs cost training inference memory energy temperature pressure prices price rates speed growth "
+    "agents humans users workers patients mice rats cells neurons transformers networks planners robots students "
     "a an the this that these those its their his her our in on at to for from by with and or but as is are was "
     "were across "
     "after all although among an another any applied as average because before between both can compared could despite "

@@ -8,6 +8,7 @@ stand at the beginning.
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import unicodedata
 
@@ -45,6 +46,13 @@ _MISSED = re.compile(
     r"(?<=[^\W\d_A-Z]{3}[.!?])\s+(?=[A-Z][a-z]+:?\s|(?:I|A)\s)"
     r"|(?<=[\w)\]%”\"][.!?])\s+(?=(?:We|Our|The|This|These|It|They|In|To|However|Moreover|Furthermore|Here|"
     r"Finally|[A-Z][a-z]+ly,)(?!\w))"
+)
+# "in 3 ms. No error", "do so. With it": ends that look like abbreviations.
+_UNIT_END = re.compile(
+    r"(?:\b\d\s?(?:ms|s|h|min|km|cm|mm|m|kg|g|[kMGT]B|[kMG]?Hz|[kMGT]?eV|K)|\b(?:so|it|too))\.(?=\s+[¿¡]?[^\W\d_a-z])"
+)
+_BEGINS_ABROAD = re.compile(
+    r"(?:Les?|La|L['’]\w|Un|Une|El|Los|Las|Der|Die|Das|Ein|Eine|Il|Elle|On|Nous|Wir|Es|Sie|En|Und|Et|Cela|Ce)\b"
 )
 _UNSPACED = re.compile(
     r"(?<=\b[a-z]{3})\.(?=[A-Z][A-Za-z]+ )|(?<=\s[a-z]{4})\.(?=[A-Z][A-Za-z]+ )|"
@@ -133,7 +141,7 @@ def split(text: str) -> list[str]:
     text = text[:REACH].strip()
     if not text:
         return []
-    found = [part for piece in _latin(text) for part in _MISSED.split(piece)]
+    found = [part for piece in _latin(text) for end in _units(piece) for part in _MISSED.split(end)]
     sentences: list[str] = []
     for piece in (part.strip() for each in found for part in _STOPS.split(each)):
         if not piece:
@@ -143,6 +151,12 @@ def split(text: str) -> list[str]:
         else:
             sentences.append(piece)
     return sentences
+
+
+def _units(piece: str) -> list[str]:
+    """A piece, parted where a unit ends it."""
+    ends = [0, *(match.end() for match in _UNIT_END.finditer(piece)), len(piece)]
+    return [piece[start:end].strip() for start, end in itertools.pairwise(ends)]
 
 
 def _latin(text: str) -> list[str]:
@@ -160,8 +174,10 @@ def _goes_on(before: str, after: str) -> bool:
         return before[-1:] not in "!?。！？｡．।॥؟۔።…\"'”’)" and after[:1].islower()
     if after[:1].islower():
         return re.match(r"[a-z]{1,3}[A-Z]", after) is None  # "eBay is ..." may begin a sentence
+    if _UNIT_END.search(f"{tail} {after[:40]}", max(0, len(tail) - 8)):
+        return False
     if _ORDINAL.search(tail):
-        return not is_english(f"{before} {after}")
+        return not is_english(f"{before} {after}") and _BEGINS_ABROAD.match(after) is None
     if re.search(r"\bet al\.$|[A-Z]\.[A-Z]\.$", tail):
         return re.match(r"[(\[\d]", after) is not None  # these end sentences too; nupunkt has looked at what follows
     if _BEFORE_FIGURE.search(tail):

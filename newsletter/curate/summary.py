@@ -196,6 +196,8 @@ def _first(
     sure: bool,
 ) -> tuple[int | None, str]:
     """The sentence that says what was done, and how it reads; a finding ("report that") where none does."""
+    if not usable:
+        return None, ""
     scores = {i: choice.contributes(plain[i], roles[i], i, subject) for i in usable if paper or i < BLOG_REACH}
     finding: tuple[float, int] | None = None
     for i in sorted(scores, key=lambda i: (-scores[i], i)):

@@ -168,7 +168,7 @@ _FREE = frozenset(
 )
 _GOES = frozenset(
     "Given Unlike While Although Though Whereas Since Because As "
-    "Despite Considering Recognizing Recognising Noting Having Here Like".split()
+    "Contrary Despite Considering Recognizing Recognising Noting Having Here Like".split()
 )
 _PLACE = frozenset("In On Across For Under Over At Among Between Within Throughout During From After Before When "
     "If Even Against "

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+import urllib.parse
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -153,8 +154,8 @@ def _claimed(
         ):
             source.setdefault(entry_id, url)
             name = names.get(url) or title
-            told = also if (guid or "").startswith(SAME_GUID) else named
-            if name:
+            if name and (entry_id not in named or (guid or "").startswith(SAME_GUID) or not _is_arxiv(url)):
+                told = also if entry_id in named else named
                 told.setdefault(entry_id, {})[name] = None
     found = []
     for row in rows:
@@ -178,6 +179,11 @@ def _claimed(
             )
         )
     return found
+
+
+def _is_arxiv(url: str) -> bool:
+    """Is this a list of arXiv's? A paper that stands in several of them has one source all the same."""
+    return url.startswith("arxiv:") or (urllib.parse.urlsplit(url).hostname or "").endswith("arxiv.org")
 
 
 def claim(
@@ -321,10 +327,13 @@ def drop(session: Session, newsletter: str, refs: Sequence[str], why: str, now: 
     return done, refused
 
 
-def restore(session: Session, newsletter: str, refs: Sequence[str], now: dt.datetime) -> tuple[int, list[str]]:
+def restore(
+    session: Session, newsletter: str, refs: Sequence[str], now: dt.datetime, cut: Collection[str] = ()
+) -> tuple[int, list[str]]:
     """Let dropped and held entries wait again, and let the next issue take them whatever the rules say.
 
-    Returns how many, and those that cannot be brought back: there is no such entry, or an issue has it.
+    `cut`: entries whose blocks were taken out of drafts that are not approved; they can be brought back too.
+    Returns how many, and those that cannot be: there is no such entry, or an issue has it.
     """
     done, refused = 0, []
     for ref in refs:
@@ -336,7 +345,8 @@ def restore(session: Session, newsletter: str, refs: Sequence[str], now: dt.date
         row = session.exec(
             select(tables.Claim).where(tables.Claim.newsletter == newsletter, tables.Claim.entry_id == entry_id)
         ).first()
-        if entry_id is None or (row is not None and row.state == EntryState.IN_ISSUE):
+        has_it = row is not None and row.state == EntryState.IN_ISSUE and ref not in cut
+        if entry_id is None or has_it:
             refused.append(ref)
             continue
         if row is None:
