@@ -190,6 +190,14 @@ def test_port_that_is_none_is_named_and_costs_nobody_else_anything(bench, port):
     assert all(f"port {port}" in found[url].error for url in bad)
 
 
+def test_visit_at_a_clock_that_was_ahead_puts_nothing_off(bench):
+    with serve({"/f": Reply(rss("Otters"))}) as server:
+        settings(bench, server.url("/f"))
+        collect(bench, now=THURSDAY + dt.timedelta(days=90))
+        assert collect(bench)[server.url("/f")].status == "unchanged"
+        assert collect(bench)[server.url("/f")].status == "skipped"
+
+
 def test_backfill_asks_also_what_is_not_due(bench):
     with serve({"/f": Reply(rss("Old", date="Wed, 08 Jul 2026 07:00:00 GMT"))}) as server:
         settings(bench, server.url("/f"))

@@ -15,6 +15,8 @@ from newsletter.cli import output
 if TYPE_CHECKING:
     from newsletter.app import reports
 
+LONGEST_BACKFILL = dt.timedelta(days=36_525)
+
 
 @click.group(cls=output.Group)
 def sources() -> None:
@@ -259,4 +261,6 @@ def _span(text: str) -> dt.timedelta:
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--backfill") from None
     assert isinstance(span, dt.timedelta)
+    if span > LONGEST_BACKFILL:
+        raise click.BadParameter("is longer than a hundred years", param_hint="--backfill")
     return span

@@ -206,6 +206,8 @@ def is_due(row: tables.SourceState | None, now: dt.datetime) -> bool:
         return True
     if row.gone_at is not None:
         return False
+    if row.last_checked_at is not None and row.last_checked_at > now + SLACK:
+        return True  # the clock was ahead then, or that was a rehearsal: what it put off is not
     return row.next_check_at is None or row.next_check_at <= now + (dt.timedelta() if row.failures else SLACK)
 
 
