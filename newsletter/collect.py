@@ -26,11 +26,13 @@ by who calls itself by it. An item and an entry that is known:
     the guid             address and the work's name                       two
     the guid             less than that                                    one
     the work             anything                                          one
-    the address          guid, title and date, of the first source         two
+    the address          guid, title and date that this source gave        two
     the address          less than that, or from another source            one
-    title and text       another date, of the first source                 two
+    title and text       another date than this source gave                two
     title and text       less than that                                    one
     address or words     another arXiv id, another DOI                     two
+
+The address is the one that it was first known by, or else where one of its sources shows it now.
 
 - The source's own guid is looked up first; it stops counting where several items of the document, or several known
   entries, share it. A key that several items share finds only an entry that looks the same as before.
@@ -55,7 +57,6 @@ FIRST_FETCH = dt.timedelta(days=30)
 LATER = dt.timedelta(days=60)
 _WORKS = ("arxiv:", "doi:")  # keys that name a work wherever it is shown
 _RUNGS = ("arxiv", "doi", "url", "guid", "text")
-_LONGEST_KEY = 500  # a database indexes it; a longer one is hashed
 
 
 # -- keys ----------------------------------------------------------------------------------------------------------
@@ -70,7 +71,7 @@ def keys(entry: types.FoundEntry, source_url: str) -> tuple[str, ...]:
     if entry.doi:
         ladder.append(f"doi:{entry.doi}")
     if entry.url:
-        ladder.append(f"url:{works.canonical_url(entry.url)}")
+        ladder.append(works.page(entry.url))
     if entry.guid:
         ladder.append(f"guid:{works.canonical_url(source_url)} {entry.guid}")
     words = [_folded(entry.title), _folded(entry.summary)]
@@ -79,7 +80,7 @@ def keys(entry: types.FoundEntry, source_url: str) -> tuple[str, ...]:
     words.append(entry.published.isoformat() if entry.published else "")
     every = [name or "" for name in (entry.url, entry.guid, entry.arxiv, entry.doi)]
     ladder += [f"text:{_hash(*words)}", f"text:{_hash(*words, *every)}"]
-    return tuple(_short(key) for key in ladder)
+    return tuple(works.short(key) for key in ladder)
 
 
 def _folded(text: str | None) -> str:
@@ -88,12 +89,6 @@ def _folded(text: str | None) -> str:
 
 def _hash(*texts: str) -> str:
     return hashlib.sha256("\n".join(texts).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _short(key: str) -> str:
-    if len(key) <= _LONGEST_KEY:
-        return key
-    return f"{key.partition(':')[0]}:sha256:{_hash(key)}"
 
 
 # -- deciding ------------------------------------------------------------------------------------------------------
@@ -131,7 +126,7 @@ def decide(
             old = matches[i]
             if surest[old.id] == i:
                 held = age.held(entry, FIRST_FETCH)
-                decided.append(intents.Same(old.id, entry, _edit(old, entry, known), held, age.excused(entry)))
+                decided.append(intents.Same(old.id, entry, _edit(old, entry), held, age.excused(entry)))
         elif key := _name(item.ladder, shared, taken):
             held = age.held(entry, FIRST_FETCH if first_fetch else LATER)
             decided.append(intents.New(entry, key, held))
@@ -298,10 +293,11 @@ def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[s
     def shared_key(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
         if key not in shared or old.id in claimed or _named_otherwise(entry, old.entry):
             return False
-        return not (_retitled(entry, old) or _redated(entry, old))
+        before = old.shown or old.entry
+        return not (_retitled(entry, before) or _redated(entry, before))
 
-    for sign in (own_guid, work, own_key, shared_key):
-        olds = known.guids if sign is own_guid else known.keys
+    signs = [(own_guid, known.guids), (work, known.keys), (own_key, known.keys), (own_key, known.pages)]
+    for sign, olds in [*signs, (shared_key, known.keys)]:
         for i, item in enumerate(items):
             names = item.guids if sign is own_guid else item.ladder[::-1] if sign is shared_key else item.ladder
             if i not in found:
@@ -315,13 +311,13 @@ def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[s
 def _is_another(key: str, entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
     """Is this another entry than the known one, although they share that key?
 
-    Only the source that showed it first can say so: what another source calls it, and when, says nothing.
+    Only by what the same source said before: what another source calls it, and when, says nothing.
     """
     if key.startswith("url:"):
         same_guid = bool(entry.guid) and entry.guid == old.guid
         return not same_guid and (_named_otherwise(entry, old.entry) or _retold(entry, old))
     if key.startswith("text:"):
-        return _named_otherwise(entry, old.entry) or (old.own and _redated(entry, old))
+        return _named_otherwise(entry, old.entry) or _redated(entry, old.shown)
     return key.startswith(_WORKS)  # what shares a work's name and was not found by it has a surer one
 
 
@@ -336,31 +332,29 @@ def _moved(entry: types.FoundEntry, old: types.FoundEntry) -> bool:
     return bool(entry.url and old.url) and works.canonical_url(entry.url or "") != works.canonical_url(old.url or "")
 
 
-def _retitled(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
-    return _folded(entry.title) != _folded(old.entry.title)
+def _retitled(entry: types.FoundEntry, before: types.FoundEntry) -> bool:
+    return _folded(entry.title) != _folded(before.title)
 
 
-def _redated(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
+def _redated(entry: types.FoundEntry, before: types.FoundEntry | None) -> bool:
     """A missing date is no new one, nor is the time of a day that was known."""
-    one, other = entry.published, old.entry.published
-    if one is None or other is None or one == other:
+    one, other = entry.published, before.published if before else None
+    if before is None or one is None or other is None or one == other:
         return False
-    return not ((entry.published_is_date or old.entry.published_is_date) and one.date() == other.date())
+    return not ((entry.published_is_date or before.published_is_date) and one.date() == other.date())
 
 
 def _retold(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
-    """A new title and a new date, from the source whose they are."""
-    return old.own and _retitled(entry, old) and _redated(entry, old)
+    """A new title and a new date, by the same source."""
+    return old.shown is not None and _retitled(entry, old.shown) and _redated(entry, old.shown)
 
 
-def _edit(old: intents.KnownEntry, entry: types.FoundEntry, known: intents.Known) -> types.FoundEntry | None:
+def _edit(old: intents.KnownEntry, entry: types.FoundEntry) -> types.FoundEntry | None:
     """What the row shall say from now on; None when that is what it says. Nothing is ever blanked."""
     row = old.entry
     new = _filled(entry, row) if old.own else _filled(row, entry)
-    # What names a work stays, for others know it by that; and it names one entry.
-    arxiv = row.arxiv or (new.arxiv if known.keys.get(f"arxiv:{new.arxiv}", old).id == old.id else None)
-    doi = row.doi or (new.doi if known.keys.get(f"doi:{new.doi}", old).id == old.id else None)
-    new = dataclasses.replace(new, guid=row.guid, arxiv=arxiv, doi=doi)
+    # What names a work stays, for others know it by that; two entries that turn out to be one are joined when curated.
+    new = dataclasses.replace(new, guid=row.guid, arxiv=row.arxiv or new.arxiv, doi=row.doi or new.doi)
     return None if new == row else new
 
 

@@ -15,22 +15,33 @@ from newsletter import types
 class KnownEntry:
     """An entry that the database holds, as a source looks at it.
 
-    `guid` is what that source calls it, None when it never showed it. `own` says whether that source showed it first:
-    only its edits count, else two sources would overwrite each other in turn.
+    `shown` is what that source called it when it last showed it (guid, title and date; the rest is empty), None when it
+    never did. `own` says whether that source showed it first: only its edits count, else two sources would overwrite
+    each other in turn.
     """
 
     id: int
     entry: types.FoundEntry
-    guid: str | None = None
+    shown: types.FoundEntry | None = None
     own: bool = False
+
+    @property
+    def guid(self) -> str | None:
+        """What that source calls it."""
+        return self.shown.guid if self.shown else None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Known:
-    """What the database holds of a document: by the source's own guids (only where one names one entry), and by key."""
+    """What the database holds of a document.
+
+    By the source's own guids (only where one names one entry), by key, and by the pages at which sources show their
+    entries now (only where no source shows two entries at one).
+    """
 
     guids: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
     keys: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
+    pages: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import re
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit, urlunsplit
 
@@ -78,6 +79,21 @@ def canonical_url(url: str) -> str:
     fragment = f"#{parts.fragment}" if parts.fragment.startswith(("!", "/")) else ""
     where = host.removeprefix("www.") + (f":{port}" if port not in (None, 80, 443) else "")
     return where + _INDEX.sub("/", path).rstrip("/") + (f"?{query}" if query else "") + fragment
+
+
+LONGEST = 500  # characters of a key: a database indexes it
+
+
+def page(url: str) -> str:
+    """The key of the page that an address names: "url:" and its canonical form."""
+    return short(f"url:{canonical_url(url)}")
+
+
+def short(key: str) -> str:
+    """A key that an index takes: a longer one is hashed behind its kind."""
+    if len(key) <= LONGEST:
+        return key
+    return f"{key.partition(':')[0]}:sha256:{hashlib.sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 # -- works ---------------------------------------------------------------------------------------------------------

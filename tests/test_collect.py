@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from newsletter import collect, intents, types
+from newsletter import collect, intents, types, works
 
 NOW = dt.datetime(2026, 9, 10, 12, tzinfo=dt.UTC)
 SOURCE = "https://feeds.test/a.xml"
@@ -25,7 +25,7 @@ class Memory:
     def __init__(self):
         self.entries = {}  # id -> FoundEntry
         self.keys = {}  # key -> id
-        self.shown = {}  # (source, id) -> guid
+        self.shown = {}  # (source, id) -> FoundEntry, as that source last showed it
         self.first = {}  # id -> source
 
     def collect(self, *found, source=SOURCE, **options):
@@ -43,7 +43,16 @@ class Memory:
                 number = intent.id
                 if intent.edit:
                     self.entries[number] = intent.edit
-            self.shown[source, number] = intent.entry.guid or self.shown.get((source, number))
+            before = self.shown.get((source, number), types.FoundEntry(summary=""))
+            told, dated = intent.entry, intent.entry if intent.entry.published else before
+            self.shown[source, number] = types.FoundEntry(
+                summary="",
+                guid=told.guid or before.guid,
+                url=told.url or before.url,
+                title=told.title or before.title,
+                published=dated.published,
+                published_is_date=dated.published_is_date,
+            )
         return decided
 
     def known(self, source):
@@ -57,15 +66,23 @@ class Memory:
             for number, found in self.entries.items()
         }
         named = {}
-        for (by, number), guid in self.shown.items():
-            if by == source and guid:
-                named.setdefault(guid, []).append(views[number])
+        pages = {}
+        for (by, number), shown in sorted(self.shown.items(), key=lambda each: each[0][1]):
+            if by == source and shown.guid:
+                named.setdefault(shown.guid, []).append(views[number])
+            if shown.url:
+                pages.setdefault(works.page(shown.url), []).append((by, number))
+        once = {page: by for page, by in pages.items() if len({source for source, _ in by}) == len(by)}
         keys = {}
         for number, found in self.entries.items():
             keys.setdefault(f"arxiv:{found.arxiv}", views[number])
             keys.setdefault(f"doi:{found.doi}", views[number])
         keys |= {key: views[number] for key, number in self.keys.items()}
-        return intents.Known({guid: found[0] for guid, found in named.items() if len(found) == 1}, keys)
+        return intents.Known(
+            {guid: found[0] for guid, found in named.items() if len(found) == 1},
+            keys,
+            {page: views[by[0][1]] for page, by in once.items() if page not in keys},
+        )
 
 
 def news(decided):

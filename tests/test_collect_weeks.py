@@ -42,6 +42,7 @@ class Weeks(RuleBasedStateMachine):
         self.feeds = {source: [] for source in SOURCES}
         self.gone = []
         self.ids = {}  # thing -> its entry
+        self.moves = {}  # thing -> how often its page moved
 
     # -- what the world does -------------------------------------------------------------------------------------
 
@@ -97,6 +98,16 @@ class Weeks(RuleBasedStateMachine):
         if each := self.pick(data):
             each.dress = dress
 
+    @rule(data=st.data())
+    def move(self, data):
+        """A page moves: one source that shows it follows, then everybody says the new address."""
+        if each := self.pick(data, kinds=("page",)):
+            source = next(source for source, feed in self.feeds.items() if any(each is one for one in feed))
+            each.guid = each.guid or f"{source}-{each.thing}"
+            self.take(source)
+            self.moves[each.thing] = self.moves.get(each.thing, 0) + 1
+            self.take(source)
+
     @rule(data=st.data(), copies=st.integers(1, 3))
     def stand_twice(self, data, copies):
         if each := self.pick(data):
@@ -149,10 +160,11 @@ class Weeks(RuleBasedStateMachine):
 
     def written(self, source, each, copy):
         kind, n, dress = self.kinds[each.thing], each.thing, each.dress + copy
+        where = f"site.test{'/moved' * self.moves.get(n, 0)}"
         page = [
-            f"https://site.test/{n}",
-            f"http://www.site.test/{n}/?utm_source=rss",
-            f"https://site.test:443/{n}#comments",
+            f"https://{where}/{n}",
+            f"http://www.{where}/{n}/?utm_source=rss",
+            f"https://{where.replace('site.test', 'site.test:443')}/{n}#comments",
         ]
         paper = [f"https://arxiv.org/abs/2609.{n:05}v{dress + 1}", f"http://arxiv.org/pdf/2609.{n:05}"]
         article = [f"https://doi.org/10.5555/{n}", f"https://pub.test/doi/full/10.5555/{n}", f"https://pub.test/{n}"]

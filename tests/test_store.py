@@ -91,6 +91,34 @@ def test_entries_of_an_older_schema_are_known_by_their_works(opened):
     ]
 
 
+def test_entries_of_an_older_schema_are_known_by_their_pages(opened):
+    config = alembic()
+    with opened.engine.execution_options(write=True).connect() as connection:
+        config.attributes["connection"] = connection
+        command.downgrade(config, "0004")
+        for number in (1, 2):
+            connection.exec_driver_sql(f"insert into source_state (id, url, failures) values ({number}, '{number}', 0)")
+        connection.exec_driver_sql(
+            "insert into entry (id, key, ref, title, authors, categories, summary, published_at, published_is_date,"
+            " first_seen_at) values (1, 'k', 'r', 'Otters', '[]', '[]', '', '2026-09-10', 1, '2026-09-11')"
+        )
+        for source, guid, url in ((1, "g", "https://www.site.test/a/"), (2, "same-story:e-1", "https://b.test/")):
+            connection.exec_driver_sql(
+                "insert into entry_source (entry_id, source_id, guid, url, seen_at)"
+                f" values (1, {source}, '{guid}', '{url}', '2026-09-11')"
+            )
+        connection.commit()
+    store.upgrade(opened)
+    with opened.read() as session:
+        found = session.execute(
+            sa.text("select page, title, published_at, published_is_date from entry_source order by source_id")
+        ).all()
+    assert [tuple(row) for row in found] == [
+        ("url:site.test/a", "Otters", "2026-09-10", 1),
+        (None, "Otters", None, 0),
+    ]
+
+
 def test_migration_that_fails_leaves_nothing_behind(url, monkeypatch, tmp_path):
     found = store.connect_any(url)
 

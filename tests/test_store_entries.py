@@ -14,7 +14,7 @@ from newsletter.store import entries, sources, tables
 
 NOW = dt.datetime(2026, 9, 10, 12, tzinfo=dt.UTC)
 LATER = NOW + dt.timedelta(days=1)
-A, B = "https://feeds.test/a.xml", "https://feeds.test/b.xml"
+A, B, C = (f"https://feeds.test/{name}.xml" for name in "abc")
 PLACES = (("weekly", "rl"),)
 
 
@@ -216,7 +216,7 @@ def test_an_entry_that_has_gone_out_still_learns_its_other_name(session):
     claim(session, 1, "sent")
     paper = entry("Lakes", "https://arxiv.org/abs/2609.01234v1", "p", doi="10.5555/lake.77", authors=("Ann",))
     assert save(session, paper, source=B) == entries.Saved(seen=1)
-    assert save(session, dataclasses.replace(paper, doi=None, guid="x"), source="https://feeds.test/c.xml").new == 0
+    assert save(session, dataclasses.replace(paper, doi=None, guid="x"), source=C).new == 0
     (row,) = rows(session, tables.Entry)
     assert (row.key, row.arxiv, row.authors, row.changed_at) == ("doi:10.5555/lake.77", "2609.01234", [], None)
 
@@ -265,3 +265,45 @@ def test_whatever_comes_twice_gives_nothing_new(engine, rounds):
         for source, document in rounds:
             save(session, *document, source=source)
             assert save(session, *document, source=source).new == 0
+
+
+# -- what is learned later ---------------------------------------------------------------------------------------------
+
+
+def test_an_entry_is_found_where_its_source_shows_it_now(session):
+    save(session, entry("Otters", "https://site.test/old", "g1", "2026-09-01"))
+    save(session, entry("Otters", "https://site.test/new", "g1", "2026-09-01"), now=LATER)
+    assert save(session, entry("Otters return", "https://www.site.test/new/", "k1", "2026-09-02"), source=B).new == 0
+    assert save(session, entry("Otters", "https://site.test/old", "c1", "2026-09-01"), source=C).new == 0  # known by it
+    assert len(rows(session, tables.Entry)) == 1
+
+
+def test_an_address_that_another_source_taught_counts_too(session):
+    save(session, entry("Otters", "https://site.test/a", "g1", doi="10.5555/otters"))
+    save(session, entry("On otters", "https://pub.test/o", "k1", doi="10.5555/otters"), source=B)
+    assert save(session, entry("Otters!", "https://pub.test/o", "c1"), source=C).new == 0
+
+
+def test_a_page_at_which_one_source_shows_several_entries_names_none_of_them(session):
+    home = "https://site.test/"
+    save(session, entry("One", home, "g1", "2026-09-01"), entry("Two", home, "g2", "2026-09-02"))
+    save(session, entry("Elsewhere", home, "k1", "2026-09-03"), source=B)
+    assert [row.title for row in rows(session, tables.Entry)] == ["One", "Two", "Elsewhere"]
+
+
+@pytest.mark.parametrize("source", [A, B])
+def test_a_page_that_shows_the_latest_article_never_swallows_the_next(session, source):
+    """Whichever source has such a page: the first one, or one that was joined to the first by the work's name."""
+    latest = "https://site.test/latest"
+    save(session, entry("Otters", "https://site.test/a", "g1", "2026-09-01", doi="10.5555/otters"))
+    save(session, entry("On otters", latest, "k1", "2026-09-01", doi="10.5555/otters"), source=source)
+    assert save(session, entry("Beavers", latest, "k2", "2026-09-08"), source=source, now=LATER).new == 1
+
+
+def test_two_entries_that_turn_out_to_be_one_work_both_say_so(session):
+    """Which of them stays is decided when they are curated."""
+    save(session, entry("Otters of the lake", "https://site.test/a", "g1"))
+    save(session, entry("Where otters live", "https://pub.test/o", "k1"), source=B)
+    save(session, entry("Otters of the lake", "https://site.test/a", "g1", doi="10.5555/otters"))
+    save(session, entry("Where otters live", "https://pub.test/o", "k1", doi="10.5555/otters"), source=B)
+    assert [row.doi for row in rows(session, tables.Entry)] == ["10.5555/otters"] * 2

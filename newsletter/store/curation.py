@@ -181,6 +181,21 @@ def sources_of(session: Session, refs: Sequence[str]) -> dict[str, frozenset[str
     return {ref: frozenset(found.get(entry_id, ())) for ref, entry_id in ids.items()}
 
 
+def names_of(session: Session, refs: Sequence[str]) -> dict[str, frozenset[str]]:
+    """ref -> the keys of the work that this very entry shows, and of the pages where its sources show it."""
+    found: dict[str, set[str]] = {ref: set() for ref in refs}
+    for part in _chunks([ref.removeprefix(claims.PREFIX) for ref in refs]):
+        rows = session.exec(
+            select(tables.Entry.ref, tables.Entry.arxiv, tables.Entry.doi, tables.EntrySource.page)
+            .join(tables.EntrySource, col(tables.EntrySource.entry_id) == tables.Entry.id)
+            .where(col(tables.Entry.ref).in_(part))
+        )
+        for ref, arxiv, doi, page in rows:
+            work = f"arxiv:{arxiv}" if arxiv else f"doi:{doi}" if doi else None
+            found[claims.PREFIX + ref] |= {name for name in (work, page) if name}
+    return {ref: frozenset(names) for ref, names in found.items()}
+
+
 def stand_for(session: Session, newsletter: str, pairs: Iterable[tuple[str, str]], now: dt.datetime) -> None:
     """(gone, kept): the entry that stays names the sources and has the topics of the one that goes."""
     both = list(pairs)

@@ -17,7 +17,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlmodel import Session, col, select
 
-from newsletter import intents, types
+from newsletter import intents, types, works
 from newsletter.store import tables
 
 CHUNK = 400  # values in one statement; SQLite once took at most 999
@@ -41,7 +41,7 @@ class Saved:
 
 
 def lookup(session: Session, source_id: int, guids: Sequence[str], keys: Sequence[str]) -> intents.Known:
-    """What is known by these guids of the source (those that name exactly one entry) and by these keys."""
+    """What is known by these guids of the source (those that name exactly one entry), by these keys and their pages."""
     named: dict[str, list[int]] = {}
     for chunk in _chunks(guids):
         rows = session.exec(
@@ -61,36 +61,59 @@ def lookup(session: Session, source_id: int, guids: Sequence[str], keys: Sequenc
             for name, row in session.exec(statement):
                 rows_by_id[_id(row)] = row
                 by_key.setdefault(f"{prefix}{name}", _id(row))
-    rows_by_id |= _by_id(session, [i for i in by_guid.values() if i not in rows_by_id])
+    by_page = _pages(session, [key for key in keys if key.startswith("url:") and key not in by_key])
+    more = dict.fromkeys([*by_guid.values(), *by_page.values()])
+    rows_by_id |= _by_id(session, [i for i in more if i not in rows_by_id])
     views = _views(session, source_id, rows_by_id)
     return intents.Known(
-        guids={guid: views[i] for guid, i in by_guid.items()}, keys={key: views[i] for key, i in by_key.items()}
+        guids={guid: views[i] for guid, i in by_guid.items()},
+        keys={key: views[i] for key, i in by_key.items()},
+        pages={key: views[i] for key, i in by_page.items()},
     )
+
+
+def _pages(session: Session, keys: Sequence[str]) -> dict[str, int]:
+    """The first entry that is shown at each page, unless one source shows several there."""
+    shown: dict[str, list[tuple[int, int]]] = {}
+    for chunk in _chunks(keys):
+        rows = session.exec(
+            select(tables.EntrySource.page, tables.EntrySource.source_id, tables.EntrySource.entry_id)
+            .where(col(tables.EntrySource.page).in_(chunk))
+            .order_by(col(tables.EntrySource.entry_id))
+        )
+        for page, by, entry_id in rows:
+            shown.setdefault(page or "", []).append((by, entry_id))
+    return {page: pairs[0][1] for page, pairs in shown.items() if len({by for by, _ in pairs}) == len(pairs)}
 
 
 def _views(session: Session, source_id: int, rows: dict[int, tables.Entry]) -> dict[int, intents.KnownEntry]:
     """Each entry as the source looks at it."""
+    source = tables.EntrySource
     first: dict[int, int] = {}
-    shown: dict[int, str | None] = {}
+    shown: dict[int, types.FoundEntry] = {}
     for chunk in _chunks(list(rows)):
         found = session.exec(
-            select(tables.EntrySource.entry_id, tables.EntrySource.source_id, tables.EntrySource.guid)
-            .where(col(tables.EntrySource.entry_id).in_(chunk))
-            .order_by(col(tables.EntrySource.id))
+            select(source.entry_id, source.source_id).where(col(source.entry_id).in_(chunk)).order_by(col(source.id))
         )
-        for entry_id, by, guid in found:
+        for entry_id, by in found:
             first.setdefault(entry_id, by)
-            if by == source_id:
-                shown[entry_id] = guid
+        mine = session.exec(select(source).where(source.source_id == source_id, col(source.entry_id).in_(chunk)))
+        shown |= {row.entry_id: _shown(row) for row in mine}
     return {
         i: intents.KnownEntry(
             id=i,
             entry=_found(row),
-            guid=shown.get(i),
+            shown=shown.get(i),
             own=first.get(i, source_id) == source_id,
         )
         for i, row in rows.items()
     }
+
+
+def _shown(row: tables.EntrySource) -> types.FoundEntry:
+    return types.FoundEntry(
+        guid=row.guid, title=row.title, published=row.published_at, published_is_date=row.published_is_date
+    )
 
 
 def _found(row: tables.Entry) -> types.FoundEntry:
@@ -251,13 +274,30 @@ def _show(session: Session, shown: Sequence[tuple[int, types.FoundEntry]], sourc
     fresh = []
     for i, entry in shown:
         row = known.get(i)
+        said = _said(entry, row)
         if row is None:
-            fresh.append({"entry_id": i, "source_id": source_id, "guid": entry.guid, "url": entry.url, "seen_at": now})
-        elif (row.guid, row.url) != (entry.guid or row.guid, entry.url or row.url):
-            row.guid, row.url = entry.guid or row.guid, entry.url or row.url
+            fresh.append({"entry_id": i, "source_id": source_id, "seen_at": now, **said})
+        elif any(getattr(row, name) != value for name, value in said.items()):
+            for name, value in said.items():
+                setattr(row, name, value)
             session.add(row)
     session.flush()
     _insert_rows(session, tables.EntrySource, fresh)
+
+
+def _said(entry: types.FoundEntry, row: tables.EntrySource | None) -> dict[str, object]:
+    """What the source calls an entry; what it leaves out now stays as it was."""
+    before = _shown(row) if row else types.FoundEntry(summary="")
+    url = entry.url or (row.url if row else None)
+    dated = entry if entry.published else before
+    return {
+        "guid": entry.guid or before.guid,
+        "url": url,
+        "page": works.page(url) if url else None,
+        "title": entry.title or before.title,
+        "published_at": dated.published,
+        "published_is_date": dated.published_is_date,
+    }
 
 
 def _place(session: Session, ids: Sequence[int], places: Sequence[Place]) -> list[tuple[int, str]]:

@@ -99,7 +99,10 @@ class Entry(Table, table=True):
 
 
 class EntrySource(Table, table=True):
-    """Which sources showed an entry, and what each calls it."""
+    """Which sources showed an entry, and what each calls it: a source that changes all of it shows another entry.
+
+    `page` is the key of its address (`works.page`).
+    """
 
     __tablename__ = "entry_source"
     __table_args__ = (UniqueConstraint("entry_id", "source_id"), Index("ix_entry_source_guid", "source_id", "guid"))
@@ -108,6 +111,10 @@ class EntrySource(Table, table=True):
     source_id: int = Field(foreign_key="source_state.id")
     guid: str | None = None
     url: str | None = None
+    page: str | None = Field(default=None, index=True)
+    title: str | None = None
+    published_at: dt.datetime | None = None
+    published_is_date: bool = Field(default=False, sa_column_kwargs={"server_default": "0"})
     seen_at: dt.datetime
 
 
