@@ -38,7 +38,8 @@ The address is the one that it was first known by, or else where one of its sour
   entries, share it. A key that several items share finds only an entry that looks the same as before.
 - Only the source that showed an entry first edits it; others fill in what it lacks.
 - Age: on a source's first fetch what is over 30 days old is held, later what is over 60 days old and yet new. What has
-  no date is never held.
+  no date may be of any age: on a first fetch the first ten of them wait, as feeds show the newest first, and the rest
+  is held; later they are news. Files of the workspace are put there to be read: none is held for want of a date.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ from newsletter import dates, intents, types, works
 
 FIRST_FETCH = dt.timedelta(days=30)
 LATER = dt.timedelta(days=60)
+MOST_UNDATED = 10  # on a first fetch; FeedMail draws the same line (blog.feedmail.org, July 2022)
 _WORKS = ("arxiv:", "doi:")  # keys that name a work wherever it is shown
 _RUNGS = ("arxiv", "doi", "url", "guid", "text")
 
@@ -110,6 +112,7 @@ def decide(
     pass the age rules; `ages=False` (an explicit import) knows none.
     """
     items = _gathered(tuple(found), source_url)
+    _gathered.cache_clear()  # a document can be large
     shared = _shared(items)
     matches = _matches(items, known, shared)
     surest: dict[int, int] = {}
@@ -119,6 +122,7 @@ def decide(
     decided: list[intents.Intent] = []
     taken: set[str] = set(known.keys)
     guids = collections.Counter(guid for item in items for guid in item.guids)
+    undated = 0
     for i, item in enumerate(items):
         entry = _with_own_works(item, shared)
         entry = dataclasses.replace(entry, guid=_own_guid(item, guids, matches.get(i)))
@@ -128,7 +132,9 @@ def decide(
                 held = age.held(entry, FIRST_FETCH)
                 decided.append(intents.Same(old.id, entry, _edit(old, entry), held, age.excused(entry)))
         elif key := _name(item.ladder, shared, taken):
-            held = age.held(entry, FIRST_FETCH if first_fetch else LATER)
+            undated += entry.published is None
+            flood = first_fetch and undated > MOST_UNDATED and not source_url.startswith("file:")
+            held = age.held(entry, FIRST_FETCH if first_fetch else LATER, flood=flood)
             decided.append(intents.New(entry, key, held))
             taken.add(key)
     return decided
@@ -183,7 +189,7 @@ def _gathered(found: tuple[types.FoundEntry, ...], source_url: str) -> Sequence[
     owners = {work: homes[(work,)] for entry in entries for work in _own_works(entry)}
     items = []
     for home in sorted(range(len(groups)), key=lambda home: min(groups[home])):
-        group = [wholes[home], *(entries[i] for i in groups[home])]
+        group = dict.fromkeys([wholes[home], *(entries[i] for i in groups[home])])
         ladder = dict.fromkeys(key for each in group for key in keys(each, source_url))
         own = [key for key in ladder if owners.get(key, home) == home]  # a work is kept by who calls itself by it
         guids = dict.fromkeys(each.guid for each in group if each.guid)
@@ -376,6 +382,9 @@ def _filled(first: types.FoundEntry, second: types.FoundEntry) -> types.FoundEnt
     )
 
 
+_FLOOD = f"it has no date, and stood behind {MOST_UNDATED} others without one when its source was first read"
+
+
 @dataclasses.dataclass(frozen=True)
 class _Age:
     """The age rules of one run."""
@@ -388,11 +397,15 @@ class _Age:
         """Do the rules not hold for it, by the editor's word?"""
         if not self.on:
             return True
-        return bool(self.backfill and entry.published and entry.published >= self.now - self.backfill)
+        return bool(self.backfill and (not entry.published or entry.published >= self.now - self.backfill))
 
-    def held(self, entry: types.FoundEntry, limit: dt.timedelta) -> str | None:
-        """Why an entry is kept out, None when it is not."""
-        if entry.published is None or self.now - entry.published <= limit or self.excused(entry):
+    def held(self, entry: types.FoundEntry, limit: dt.timedelta, *, flood: bool = False) -> str | None:
+        """Why an entry is kept out, None when it is not. `flood`: one of very many that have no date."""
+        if self.excused(entry):
+            return None
+        if entry.published is None:
+            return f"{intents.HELD_FOR_AGE}{limit.days} days, perhaps: {_FLOOD}" if flood else None
+        if self.now - entry.published <= limit:
             return None
         first = "when its source was first read" if limit == FIRST_FETCH else "when it first came"
         return f"{intents.HELD_FOR_AGE}{limit.days} days {first} ({dates.written(entry.published.date())})"

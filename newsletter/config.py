@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal
 
 import pydantic
 import pydantic_settings
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from newsletter import configlines, configvariables, errors
 from newsletter import configvalues as values
@@ -44,6 +44,9 @@ class Site(_Table):
     secret_key_file: str = "secret.key"  # noqa: S105 - a file's name
     secret_key: SecretStr | None = None
     database: str = "sqlite:///subscribers/newsletter.db"
+    embed_on: list[values.Origin] = []
+    trusted_proxies: list[values.Network] = ["127.0.0.1", "::1"]
+    refuse_domains_file: str = ""
 
 
 class Smtp(_Table):
@@ -145,11 +148,21 @@ class Topic(_Table):
     words: list[values.Line] = []
     min_score: float = Field(default=0.0, ge=0, le=1000)
 
+    @pydantic.field_validator("sources")
+    @classmethod
+    def _sources_differ(cls, value: list[Source]) -> list[Source]:
+        places: dict[str, int] = {}
+        for place, source in enumerate(value, 1):
+            first = places.setdefault(source.url, place)
+            if first != place:  # by their places: an address may hold a token
+                raise ValueError(f"numbers {first} and {place} are the same address; name it once")
+        return value
+
 
 class Newsletter(_Table):
     """[[newsletter]]"""
 
-    slug: str = Field(pattern=SLUG)
+    slug: Annotated[str, Field(pattern=SLUG), AfterValidator(values.no_page)]
     title: values.Line = Field(min_length=1)
     sender: values.Mailbox = Field(alias="from")
     reply_to: values.OptionalMailbox = None

@@ -111,18 +111,22 @@ def _schedule(value: str) -> str:
 def _base_url(value: str) -> str:
     if not re.fullmatch(r"https?://[^\s/?#@:]+(?::\d{1,5})?(?:/[^\s?#]+)?", value) or value.endswith("/"):
         raise ValueError('must be like "https://news.example.org", without a slash at the end')
+    if not _has_good_port(value):
+        raise ValueError("must have a port from 1 to 65535")
     return value
+
+
+def _origin(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/?#@:;,'\"]+(?::\d{1,5})?", value):
+        raise ValueError('must be like "https://www.example.org": no path, and no slash at the end')
+    return value.lower()
 
 
 def server_address(value: str) -> str:
     """The address of an API: `https://llm.example.org/v1`."""
     if not re.fullmatch(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", value):
         raise ValueError('must be the server\'s address, like "http://localhost:11434/v1"')
-    try:
-        bad_port = urllib.parse.urlsplit(value).port == 0
-    except ValueError:
-        bad_port = True
-    if bad_port:
+    if not _has_good_port(value):
         raise ValueError("must have a port from 1 to 65535")
     return value
 
@@ -167,6 +171,8 @@ def _readable(value: str, paper: str, what: str) -> str:
 def _image(value: str) -> str:
     if value and not re.fullmatch(r"https://[^\s/?#@:]+(?::\d{1,5})?/[^\s\"<>\\]*", value, re.IGNORECASE):
         raise ValueError('must be the https address of an image, like "https://news.example.org/logo.png"')
+    if value and not _has_good_port(value):
+        raise ValueError("must have a port from 1 to 65535")
     return value
 
 
@@ -180,7 +186,16 @@ def _address(value: str) -> str:
         )
     if value[:5].lower() == "file:":
         _pattern(value[5:])
+    if value[:4].lower() == "http" and not _has_good_port(value):
+        raise ValueError("must have a port from 1 to 65535")
     return value
+
+
+def _has_good_port(url: str) -> bool:
+    try:
+        return urllib.parse.urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 def _pattern(pattern: str) -> None:
@@ -206,6 +221,19 @@ def _rates(value: object) -> object:
 Duration = Annotated[
     dt.timedelta, BeforeValidator(parse_duration), PlainSerializer(written_duration, return_type=str, when_used="json")
 ]
+# Addresses of the site that are no newsletter's.
+_PAGES = frozenset(
+    "subscribe confirm preferences unsubscribe api healthz metrics issues search static assets feed archive".split()
+)
+
+
+def no_page(slug: str) -> str:
+    """A newsletter's slug is the first part of its pages' addresses: it may not be another page's."""
+    if slug in _PAGES:
+        raise ValueError(f"is the address of another page: choose something else than {slug!r}")
+    return slug
+
+
 Span = Annotated[Duration, AfterValidator(_some_time)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(ge=1)]
 Rate = Annotated[str, AfterValidator(_rate)]
@@ -216,6 +244,7 @@ Mailbox = Annotated[Line, AfterValidator(_mailbox)]
 Domain = Annotated[Line, AfterValidator(_domain)]
 Schedule = Annotated[str, AfterValidator(_schedule)]
 Zone = Annotated[str, AfterValidator(_zone)]
+Origin = Annotated[Line, AfterValidator(_origin)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 Accent = Annotated[str, AfterValidator(_accent)]
 DarkAccent = Annotated[str, AfterValidator(_dark_accent)]

@@ -103,6 +103,13 @@ def locale_of(language: str) -> babel.Locale | None:
     return None
 
 
+def language_name(tag: str) -> str:
+    """What a language calls itself: `Deutsch`, `Español`, `العربية`; its tag where CLDR does not know it."""
+    locale = locale_of(tag)
+    name = (locale.get_language_name() if locale else None) or tag
+    return name[:1].upper() + name[1:]
+
+
 def _is_english(language: str) -> bool:
     return language.partition("-")[0].lower() == "en"
 

@@ -8,15 +8,18 @@ MailerLite, Google, Outlook and LinkedIn contacts.
 from __future__ import annotations
 
 import dataclasses
-import datetime as dt
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 from newsletter import errors, types
+from newsletter import subscribercells as cells
+from newsletter.subscribercells import key
 
-Kind = Literal["email", "name", "first", "last", "state", "language", "topics", "since", "suppressed"]
+Kind = Literal[
+    "email", "name", "first", "last", "state", "language", "topics", "since", "suppressed", "tags", "paused_until",
+    "optin_time", "optin_ip", "confirm_time", "confirm_ip", "left_time", "left_reason", "groups",
+]  # fmt: skip
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 # The surest heading first: of two columns the one named earlier here is taken.
@@ -32,9 +35,23 @@ _HEADINGS: dict[Kind, str] = {
     "state": "status subscriptionstatus subscriberstatus emailstatus state",
     "language": "language lang locale sprache langue språk idioma",
     "topics": "topics topic",
-    "since": "since",
+    "since": "since createdat creationdate createdtime dateadded addedtime addedat entered dateregistered joinedat"
+    " joindate registrationdate signupdate",
     "suppressed": "suppressed",
+    "tags": "tags",
+    "paused_until": "pauseduntil",
+    # What a person said at the other service, and from where: it is kept as the proof of their consent.
+    "optin_time": "optintime optinat optindate subscribedat subscribedon subscribeddate datesubscribed subscriptiondate"
+    " subscribetime subscribed signedupat signuptime",
+    "optin_ip": "optinip signupip subscribeip subscribedip subscriptionip",
+    "confirm_time": "confirmtime confirmedat confirmeddate confirmationtime confirmationdate doubleoptintime",
+    "confirm_ip": "confirmip confirmedip confirmationip",
+    "left_time": "unsubtime unsubscribedat unsubscriptiondate unsubscribedate unsubscribed cleantime bouncedat"
+    " undeliverabilitydate deletedat",
+    "left_reason": "unsubreason unsubscriptionreason unsubscribereason",
+    "groups": "",  # only where --topic-from names a column
 }
+_MORE = frozenset(KINDS[KINDS.index("tags") :])
 # A column `state` beside one of these is a part of a postal address.
 _POSTAL = frozenset(("city", "zip", "zipcode", "postcode", "postalcode", "country", "region", "address1", "street"))
 
@@ -47,15 +64,16 @@ NOES = frozenset({UNSUBSCRIBED, BOUNCED, COMPLAINED, ERASED})
 
 _WORDS = {
     ACTIVE: "active subscribed confirmed enabled optedin optin",
-    PENDING: "pending unconfirmed unactivated notconfirmed waiting awaitingconfirmation",
+    PENDING: "pending unconfirmed unactivated notconfirmed waiting awaitingconfirmation validating needsattention"
+    " upcoming nonsubscribed transactional",
     UNSUBSCRIBED: "unsubscribed inactive disabled deleted removed optedout optout left archived blocklisted blacklisted"
-    " suppressed",
-    BOUNCED: "bounced cleaned hardbounced hardbounce undeliverable",
-    COMPLAINED: "complained complaint spam markedasspam junk abuse",
+    " suppressed blocked cancelled canceled",
+    BOUNCED: "bounced cleaned hardbounced hardbounce undeliverable undelivered invalid",
+    COMPLAINED: "complained complaint complaints spam markedasspam spamcomplaint junk abuse spammy",
 }
 _STATES = {word: state for state, words in _WORDS.items() for word in words.split()}
 # Somebody forbade to mail this address: that is a suppression too.
-_FORBIDDEN = frozenset(("blocklisted", "blacklisted", "suppressed"))
+_FORBIDDEN = frozenset(("blocklisted", "blacklisted", "suppressed", "blocked"))
 
 # Columns that say no by themselves, and what they make of the person: when they hold anything (a date of leaving),
 # when they hold a yes, and when they hold a no.
@@ -71,6 +89,8 @@ _WHEN_FILLED = {
 _WHEN_YES = {
     "emaildisabled": UNSUBSCRIBED,
     "emailblacklisted": UNSUBSCRIBED,
+    "emailblocklisted": UNSUBSCRIBED,
+    "blocklisted": UNSUBSCRIBED,
     "isthissubscriberblacklisted": UNSUBSCRIBED,
     "isthisaccountdisabled": UNSUBSCRIBED,
     "blacklisted": UNSUBSCRIBED,
@@ -90,34 +110,32 @@ _WHEN_NO = {
     "confirmed": PENDING,
     "isthissubscriberconfirmed": PENDING,
 }
-# A column `type` is believed in a no only: elsewhere it says who pays.
-_WHEN_WORD = frozenset(("type", "subscribertype"))
-_TRUE = frozenset(("1", "true", "yes", "y", "t", "ja", "oui", "si", "sí", "x"))
-_FALSE = frozenset(("0", "false", "no", "n", "f", "nein", "non", "nej"))
-_NOTHING = _FALSE | frozenset(("", "null", "none", "na", "00000000", "00000000000000"))
+# These are believed in a no only: elsewhere `type` says who pays. A second column of states is one of them, too.
+_WHEN_WORD = frozenset(("type", "subscribertype", "unsubreason"))
+_SECOND_STATE = frozenset(("status", "subscriptionstatus", "subscriberstatus", "emailstatus"))
+_DATE = re.compile(r"(?:19|20)\d\d")
 
-LEFT = "(left)"  # behind a topic: the person had it and gave it up
-EVERYWHERE = "*"  # the suppression that holds for all newsletters
-_SCOPED = re.compile(r"([a-z0-9-]+|\*): (.+)", re.DOTALL)
-_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")
+# Files of one kind of people, known by a heading (unless the file has LAST_CHANGED, too) or by how their name begins:
+# Mailchimp's four. Each row says at least this.
+_WHOLE_FILE = {"unsubcampaignid": UNSUBSCRIBED, "cleancampaignid": BOUNCED}
+_NAMES = re.compile(r"(?i)(nonsubscribed|unsubscribed|cleaned)_")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Columns:
     """Which column is what. `verdicts` are those that can say no: (index, key of the heading).
 
-    A row that is shorter than `needed` cells lacks the address, or what could say no.
+    A row that is shorter than `needed` cells lacks the address, or what could say no. `floor`: each row says at least
+    this. `exact`: the column `since` is our own, and holds nothing but times. `has_more`: a column that few files have.
     """
 
     headings: tuple[str, ...]
     at: Mapping[Kind, int]
     verdicts: tuple[tuple[int, str], ...] = ()
     needed: int = 1
-
-
-def key(text: str) -> str:
-    """A heading or a word as the tables have it: "E-mail 1 - Value" is "email1value"."""
-    return re.sub(r"[\W_]+", "", unicodedata.normalize("NFC", text)).lower()
+    floor: types.SubscriberState | None = None
+    exact: bool = False
+    has_more: bool = False
 
 
 def find(headings: Sequence[str], mapping: Mapping[str, str]) -> Columns | None:
@@ -137,17 +155,33 @@ def find(headings: Sequence[str], mapping: Mapping[str, str]) -> Columns | None:
         return None
     if "name" in at and "last" in at and "first" not in at:  # "Name, Surname"
         at["first"] = at.pop("name")
-    says_no = _WHEN_FILLED.keys() | _WHEN_YES.keys() | _WHEN_NO.keys() | _WHEN_WORD
-    verdicts = tuple((i, name) for i, name in enumerate(keys) if name in says_no and i != at["email"])
+    says_no = _WHEN_FILLED.keys() | _WHEN_YES.keys() | _WHEN_NO.keys() | _WHEN_WORD | _SECOND_STATE
+    taken = {at["email"], at.get("state")}
+    verdicts = tuple((i, name) for i, name in enumerate(keys) if name in says_no and i not in taken)
     reach = [at["email"], *(at[kind] for kind in ("state", "suppressed") if kind in at), *(i for i, _ in verdicts)]
-    return Columns(tuple(heading.strip() for heading in headings), at, verdicts, max(reach) + 1)
+    return Columns(
+        headings=tuple(heading.strip() for heading in headings),
+        at=at,
+        verdicts=verdicts,
+        needed=max(reach) + 1,
+        floor=next((s for name, s in _WHOLE_FILE.items() if name in keys and "lastchanged" not in keys), None),
+        exact="since" in at and ("since" in mapping or keys[at["since"]] == "since"),
+        has_more=not _MORE.isdisjoint(at),
+    )
+
+
+def of_name(name: str) -> types.SubscriberState | None:
+    """What the name of a file says of everybody in it: Mailchimp's `cleaned_members_export_3f.csv` bounced."""
+    found = _NAMES.match(name)
+    return _STATES[found[1].lower()] if found else None
 
 
 def check_mapping(mapping: Mapping[str, str]) -> None:
     """Raises `errors.UsageError` for a name that is no column of ours."""
     for name in mapping:
         if name not in KINDS:
-            raise errors.UsageError(f"--map {name}=…: {name} is no column; there is {', '.join(KINDS)}")
+            known = ", ".join(kind for kind in KINDS if kind != "groups")
+            raise errors.UsageError(f"--map {name}=…: {name} is no column; there is {known}")
 
 
 def state_of(word: str, verdicts: Sequence[tuple[str, str]]) -> tuple[types.SubscriberState | None, str | None]:
@@ -159,78 +193,28 @@ def state_of(word: str, verdicts: Sequence[tuple[str, str]]) -> tuple[types.Subs
     said: list[types.SubscriberState] = []
     forbidden = None
     if word:
-        known = _STATES.get(key(word))
+        known = _STATES.get(word) or _STATES.get(key(word))
         if known is None:
             raise errors.UsageError(f"{word!r} is no state; there is {', '.join(s for s in STRENGTH if s != ERASED)}")
         said.append(known)
-        forbidden = key(word) if key(word) in _FORBIDDEN else None
+        if known is UNSUBSCRIBED and key(word) in _FORBIDDEN:
+            forbidden = key(word)
     for heading, cell in verdicts:
         value = key(cell)
-        if heading in _WHEN_WORD:
+        if heading in _WHEN_WORD or heading in _SECOND_STATE:
             found = _STATES.get(value)
             found = None if found is ACTIVE else found
         elif heading in _WHEN_FILLED:
-            found = None if value in _NOTHING else _WHEN_FILLED[heading]
+            found = None if value in cells.NOTHING else _WHEN_FILLED[heading]
         elif heading in _WHEN_YES:
-            found = _WHEN_YES[heading] if value in _TRUE else None
+            found = _WHEN_YES[heading] if value in cells.TRUE or _DATE.match(value) else None
         else:
-            found = _WHEN_NO[heading] if value in _FALSE else None
+            found = _WHEN_NO[heading] if value in cells.FALSE else None
         if found:
             said.append(found)
-    return (max(said, key=STRENGTH.__getitem__) if said else None), forbidden
+    return said[0] if len(said) == 1 else stronger(*said), forbidden
 
 
-def language_of(text: str) -> str | None:
-    """A language tag (BCP 47), or None for what is none: a person counts for more than the language they read."""
-    tag = text.strip().replace("_", "-")
-    return tag if _LANGUAGE.fullmatch(tag) else None
-
-
-def since_of(text: str) -> dt.datetime | None:
-    """An ISO 8601 time, without a zone in UTC. Raises `errors.UsageError` for what is none."""
-    text = text.strip()
-    if not text:
-        return None
-    try:
-        moment = dt.datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)).astimezone(dt.UTC)
-    except (ValueError, OverflowError):
-        raise errors.UsageError(f"{text!r} is no time; write it like 2026-09-11T09:00:00+00:00") from None
-
-
-def topics_of(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The topics that a cell names, and those it says were left."""
-    names = [name.strip() for name in re.split(r"[;|,]", text) if name.strip()]
-    has = tuple(dict.fromkeys(name for name in names if not name.endswith(LEFT)))
-    return has, tuple(dict.fromkeys(name.removesuffix(LEFT).strip() for name in names if name.endswith(LEFT)))
-
-
-def topics_text(topics: Sequence[str], left: Sequence[str]) -> str:
-    """The cell that `topics_of` reads."""
-    return ";".join([*topics, *(f"{name} {LEFT}" for name in left)])
-
-
-def suppressed_of(text: str) -> tuple[tuple[str, str], ...]:
-    """The suppressions that a cell names, as (newsletter or "", reason); other services just say yes or no."""
-    text = text.strip()
-    if not _SCOPED.fullmatch(text):  # else a reason like "no" would be taken for the other services' word
-        if key(text) in _NOTHING:
-            return ()
-        if key(text) in _TRUE:
-            return (("", "imported"),)
-    found = []
-    for part in text.split(" | "):
-        scoped = _SCOPED.fullmatch(part.strip())
-        newsletter, reason = (scoped[1], scoped[2]) if scoped else (EVERYWHERE, part.strip())
-        found.append(("" if newsletter == EVERYWHERE else newsletter, re.sub(r"\\([\\|])", r"\1", reason)))
-    return tuple(found)
-
-
-def suppressed_text(suppressions: Sequence[tuple[str, str]]) -> str:
-    """The cell that `suppressed_of` reads: "complaint", or "weekly: asked by phone"."""
-    parts = []
-    for newsletter, reason in suppressions:
-        plain = re.sub(r"([\\|])", r"\\\1", reason.strip()) or "suppressed"  # a bar parts one from the next
-        clear = not newsletter and not _SCOPED.fullmatch(plain) and key(plain) not in _TRUE | _NOTHING
-        parts.append(plain if clear else f"{newsletter or EVERYWHERE}: {plain}")
-    return " | ".join(parts)
+def stronger(*said: types.SubscriberState | None) -> types.SubscriberState | None:
+    """Of several words about a person the firmest."""
+    return max((state for state in said if state), key=STRENGTH.__getitem__, default=None)

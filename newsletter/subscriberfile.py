@@ -16,12 +16,15 @@ import datetime as dt
 import io
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TextIO
 
-from newsletter import addresses, errors, subscribercolumns, types
+from newsletter import addresses, errors, subscribercells, subscribercolumns, types
 
-COLUMNS = ("email", "name", "state", "language", "topics", "since", "suppressed")  # what `write` writes
+COLUMNS = (
+    "email", "name", "state", "language", "topics", "since", "suppressed", "tags", "paused_until",
+    "optin_time", "optin_ip", "confirm_time", "confirm_ip",
+)  # what `write` writes  # fmt: skip
 LINE_CHARACTERS = 65_536  # a longer line is no row of people
 QUOTED_LINES = 100  # a quoted cell may span so many
 HEADER_LINES = 12  # how far down a header may stand: some exports have notes on top
@@ -36,11 +39,21 @@ _ESCAPED = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Proof:
+    """What a person said elsewhere: `subscribed` or `confirmed`, when and from which network address."""
+
+    what: str
+    at: dt.datetime | None
+    ip: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Row:
     """A person as a file has them, or as one is written.
 
-    `topics` are `newsletter/topic` or a topic alone, None when the file has no such column; `left` are those given up.
-    `suppressed` are (newsletter, reason), the newsletter "" for all. `line` is the file's, from 1. `since` is aware.
+    `topics` are `newsletter/topic` or a topic alone, None when the file has no such column; `left` are those given up;
+    `groups` are what `--topic-from` makes topics of. `suppressed` are (newsletter, reason), the newsletter "" for all.
+    `line` is the file's, from 1. All times are aware. `left_at` and `left_why` say more about a state that is a no.
     """
 
     line: int
@@ -52,6 +65,12 @@ class Row:
     left: tuple[str, ...] = ()
     since: dt.datetime | None = None
     suppressed: tuple[tuple[str, str], ...] = ()
+    tags: tuple[str, ...] = ()
+    paused_until: dt.datetime | None = None
+    proofs: tuple[Proof, ...] = ()
+    left_at: dt.datetime | None = None
+    left_why: str | None = None
+    groups: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -71,15 +90,18 @@ class Readable(Protocol):
     def read(self, size: int = -1, /) -> bytes: ...
 
 
-def read(data: bytes | Readable, *, mapping: Mapping[str, str] | None = None) -> People:
+def read(data: bytes | Readable, *, mapping: Mapping[str, str] | None = None, name: str = "") -> People:
     """Begin to read a file: encoding, delimiter and header are found here, the rows as they are asked for.
 
-    `mapping` names columns that no synonym finds: {"email": "Correo"}. A file without a header, whose first line holds
-    an address, is read as addresses. Raises `errors.UsageError` when the file is no CSV of people.
+    `mapping` names columns that no synonym finds: {"email": "Correo"}. `name` is the file's, which may say what is in
+    it. A file without a header, whose first line holds an address, is read as addresses. Raises `errors.UsageError`
+    when the file is no CSV of people.
     """
     subscribercolumns.check_mapping(mapping or {})
     lines = _Lines(_text(io.BytesIO(data) if isinstance(data, bytes) else data))
     layout = _layout(lines, mapping or {})
+    floor = subscribercolumns.stronger(layout.columns.floor, subscribercolumns.of_name(name))
+    layout = dataclasses.replace(layout, columns=dataclasses.replace(layout.columns, floor=floor))
     return People("topics" in layout.columns.at, _rows(lines, layout))
 
 
@@ -94,13 +116,26 @@ def write(rows: Iterable[Row], stream: TextIO) -> int:
             row.name,
             row.state or "",
             row.language or "",
-            subscribercolumns.topics_text(row.topics or (), row.left),
-            row.since.isoformat() if row.since else "",
-            subscribercolumns.suppressed_text(row.suppressed),
+            subscribercells.topics_text(row.topics or (), row.left),
+            _moment(row.since),
+            subscribercells.suppressed_text(row.suppressed),
+            subscribercells.words_text(row.tags),
+            _moment(row.paused_until),
+            *_said(row, "subscribed"),
+            *_said(row, "confirmed"),
         )
         writer.writerow([f"'{cell}" if _FORMULA.match(cell) else cell for cell in cells])
         count += 1
     return count
+
+
+def _moment(moment: dt.datetime | None) -> str:
+    return moment.isoformat() if moment else ""
+
+
+def _said(row: Row, what: str) -> tuple[str, str]:
+    proof = next((proof for proof in row.proofs if proof.what == what), Proof(what, None))
+    return _moment(proof.at), proof.ip or ""
 
 
 # -- octets -> lines -----------------------------------------------------------------------------------------------
@@ -325,7 +360,7 @@ def _is_row(line: str, layout: _Layout) -> bool:
 def _row(line: int, cells: Sequence[str], columns: subscribercolumns.Columns) -> Row | types.BadRow:
     at, width, count = columns.at, len(columns.headings), len(cells)
     beyond = "".join(cells[width:]).strip() if count > width else ""
-    if beyond and (width > 1 or "@" in beyond):  # under one heading nothing can be shifted
+    if beyond and (at["email"] < width - 1 or "@" in beyond):  # what stands before an address is not shifted
         return _bad(line, ",".join(cells), f"the row has {count} cells, the header {width}")
     if count < columns.needed:
         return _bad(line, ",".join(cells), f"the row has {count} cells, the header {width}: it breaks off too early")
@@ -343,23 +378,45 @@ def _row(line: int, cells: Sequence[str], columns: subscribercolumns.Columns) ->
         if columns.verdicts or "state" in at:
             verdicts = [(heading, cells[index]) for index, heading in columns.verdicts]
             state, forbidden = subscribercolumns.state_of(cell("state").strip(), verdicts)
+        if columns.floor:
+            state = subscribercolumns.stronger(state, columns.floor)
         if "since" in at:
-            since = subscribercolumns.since_of(cell("since"))
+            since = (subscribercells.since_of if columns.exact else subscribercells.time_of)(cell("since"))
     except (errors.AddressError, errors.UsageError) as error:
         return types.BadRow(line, email[:VALUE_CHARACTERS], str(error))
     if "topics" in at:
-        topics, left = subscribercolumns.topics_of(cell("topics"))
-    suppressed = subscribercolumns.suppressed_of(cell("suppressed")) if "suppressed" in at else ()
-    return Row(
+        topics, left = subscribercells.topics_of(cell("topics"))
+    suppressed = subscribercells.suppressed_of(cell("suppressed")) if "suppressed" in at else ()
+    row = Row(
         line,
         address,
         addresses.clean_name(cell("name")) or _full_name(cell("first"), cell("last")),
         state,
-        subscribercolumns.language_of(cell("language")) if "language" in at else None,
+        subscribercells.language_of(cell("language")) if "language" in at else None,
         topics,
         left,
         since,
         (*suppressed, ("", forbidden)) if forbidden else suppressed,
+    )
+    return _with_more(row, cell) if columns.has_more else row
+
+
+def _with_more(row: Row, cell: Callable[[subscribercolumns.Kind], str]) -> Row:
+    """A row with what few files have."""
+    proofs = [
+        Proof("subscribed", subscribercells.time_of(cell("optin_time")), subscribercells.ip_of(cell("optin_ip"))),
+        Proof("confirmed", subscribercells.time_of(cell("confirm_time")), subscribercells.ip_of(cell("confirm_ip"))),
+    ]
+    known = tuple(proof for proof in proofs if proof.at or proof.ip)
+    return dataclasses.replace(
+        row,
+        tags=subscribercells.words_of(cell("tags")),
+        paused_until=subscribercells.time_of(cell("paused_until")),
+        proofs=known,
+        since=row.since or min((proof.at for proof in known if proof.at), default=None),
+        left_at=subscribercells.time_of(cell("left_time")),
+        left_why=addresses.clean_name(cell("left_reason")) or None,
+        groups=subscribercells.words_of(cell("groups")),
     )
 
 

@@ -60,7 +60,7 @@ class DeliveryState(enum.StrEnum):
     SENT = "sent"  # the server said 250
     DEFERRED = "deferred"  # the server said "later"
     FAILED = "failed"  # the server said "never"
-    SKIPPED = "skipped"  # left, or was suppressed, after the plan
+    SKIPPED = "skipped"  # left, paused or was suppressed after the plan
     IN_DOUBT = "in_doubt"  # the process died while the message was being handed over
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import click
+import httpd
 import pytest
 from conftest import ISSUE
 
@@ -98,7 +99,7 @@ def test_every_option_says_what_it_does(name, command):
 
 @pytest.mark.parametrize(("name", "command"), VERBS, ids=[name for name, _ in VERBS])
 def test_every_verb_takes_json(name, command):
-    talks_only = {"demo", "mailbox", "preview", "subscribers export"}  # a show for people, servers, and CSV by nature
+    talks_only = {"demo", "mailbox", "preview", "serve"}  # a show for people, and servers
     assert name in talks_only or any("--json" in option.opts for option in command.params)
 
 
@@ -291,6 +292,7 @@ def test_config_show_has_no_password(bench, run, monkeypatch):
         (["compose", "--special", "A B"], 2, "--special"),
         (["collect", "--topic", "cats"], 2, "no topic 'cats'; there is weekly/rl-agents, weekly/robots"),
         (["collect", "--backfill", "ages"], 2, "must be a time like"),
+        (["collect", "--backfill", "10w"], 2, "its units are s, m, h and d, so that ten weeks are 70d"),
         (["entries", "list", "--topic", "cats"], 2, "no topic 'cats'"),
         (["entries", "list", "--state", "lost"], 2, "is not one of"),
         (["entries", "show", "e-0"], 1, "there is no entry e-0"),
@@ -463,6 +465,48 @@ def test_page_that_cannot_be_reached_is_a_clear_error(run):
     code, out, err = run("sources", "discover", "http://127.0.0.1:9/")
     assert (code, out) == (1, "")
     assert "private address" in err
+
+
+def test_page_that_is_not_there_is_told_though_a_feed_stands_beside_it(run, bench):
+    feed = b'<rss version="2.0"><channel><title>F</title><item><title>A</title></item></channel></rss>'
+    with httpd.serve({"/feed": httpd.Reply(feed)}) as server:
+        bench.settings(tail='[collect]\nallow_private = ["127.0.0.1"]\n')
+        code, out, err = run("sources", "discover", server.url("/old"))
+        assert (code, out) == (1, f"{server.url('/feed')}  1 entry, “F”\n")
+        assert "404" in err
+        code, _, err = run("sources", "discover", server.url("/feed"))
+        assert (code, err) == (0, "")
+
+
+def test_collect_names_bad_rows_and_what_is_left_out(run, bench):
+    (bench.folder / "inbox/old").mkdir(parents=True)
+    (bench.folder / "inbox/a.jsonl").write_text('{"summary": "x"}\nnonsense\n', encoding="utf-8")
+    bench.settings(rules='sources = ["file:inbox/*"]')
+    _, _, err = run("collect")
+    assert "inbox/a.jsonl:2: not JSON" in err
+    assert "inbox/old is left out: it is a folder" in err
+    assert "left out" not in run("collect", "--all")[2]  # said once
+
+
+def test_import_says_what_it_assumed_of_the_encoding(run, ask, tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_bytes('{"summary": "plain"}\n{"summary": "café"}\n'.encode("cp1252"))
+    code, _, err = run("entries", "import", path, "--topic", "rl-agents")
+    assert code == 0
+    assert "line 2: not UTF-8; the file is read as windows-1252" in err
+    assert {row["summary"] for row in ask("entries", "list")["entries"]} == {"plain", "café"}
+
+
+def test_restored_entry_is_for_the_draft_that_stands_else_for_the_next_issue(run, ask, bench):
+    bench.entries("zero", "one")
+    row = next(each for each in ask("entries", "list")["entries"] if each["title"] == "one")
+    assert run("entries", "drop", row["id"], "--reason", "no")[0] == 0
+    assert "1 wait again; the next issue takes them" in run("entries", "restore", row["id"])[2]
+    bench.compose()
+    bench.entries("two")
+    (row,) = [each for each in ask("entries", "list")["entries"] if each["title"] == "two"]
+    assert run("entries", "drop", row["id"], "--reason", "no")[0] == 0
+    assert "1 wait again; `newsletter compose --refresh` takes them now" in run("entries", "restore", row["id"])[2]
 
 
 def test_as_seen_and_backfill_contradict_each_other(run):

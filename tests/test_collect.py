@@ -412,8 +412,23 @@ def test_old_entries_are_held_when_they_first_come(days, first_fetch, is_held):
         assert new.held_why.startswith(intents.HELD_FOR_AGE)
 
 
-def test_what_has_no_date_is_never_held():
-    assert Memory().collect(entry("Undated"), first_fetch=True)[0].held_why is None
+def test_flood_of_what_has_no_date_is_held_when_its_source_is_first_read():
+    many = [entry(f"Undated {i}", f"https://site.test/{i}") for i in range(14)]
+    dated = entry("Dated", "https://site.test/d", date="2026-09-08")
+    memory = Memory()
+    first = memory.collect(dated, *many, first_fetch=True)
+    held = [intent.entry.title for intent in first if intent.held_why]
+    assert held == [f"Undated {i}" for i in range(collect.MOST_UNDATED, 14)]
+    assert all(intent.held_why.startswith(intents.HELD_FOR_AGE) for intent in first if intent.held_why)
+    assert [same.release for same in memory.collect(*many, backfill=dt.timedelta(days=9))] == [True] * 14
+    assert not any(new.held_why for new in Memory().collect(*many))
+    assert not any(new.held_why for new in Memory().collect(*many, first_fetch=True, ages=False))
+    assert not any(new.held_why for new in Memory().collect(*many, source="file:inbox/*", first_fetch=True))
+
+
+def test_no_document_is_kept():
+    collect.decide([entry("Otters")], known=intents.Known(), source_url=SOURCE, first_fetch=True, now=NOW)
+    assert not collect._gathered.cache_info().currsize
 
 
 def test_a_backfill_and_an_import_know_no_age():

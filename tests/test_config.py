@@ -215,6 +215,7 @@ def test_unknown_key_of_any_table_is_named_with_its_line_and_a_hint(faults, text
         ("summary", 'engine = "magic"', 'must be "extract" or "openai"'),
         ("summary", 'base_url = "localhost:11434"', "must be the server's address"),
         ("summary", 'base_url = "http://localhost:99999/v1"', "must have a port"),
+        ("site", 'base_url = "https://news.example.org:99999"', "must have a port"),
     ],
 )
 def test_bad_value_of_a_table_is_named(faults, table, line, says):
@@ -256,6 +257,21 @@ def test_bad_value_of_a_newsletter_is_named(faults, line, says):
     assert says in found
 
 
+@pytest.mark.parametrize("port", ["0", "65536", "99999", "many"])
+def test_source_must_have_a_port_that_there_is(faults, port):
+    (found,) = faults(LEAST + f'sources = ["https://blog.example.org:8080/f", "http://blog.example.org:{port}/f"]\n')
+    assert found.startswith("newsletter.toml:9: newsletter[1].topic[1].sources[2].url: ")
+    assert "must have a port from 1 to 65535" in found
+
+
+def test_source_that_stands_twice_in_a_topic_is_named_by_its_places(faults, load):
+    urls = ["https://blog.example.org/f?token=hunter2", "hn:front", "https://blog.example.org/f?token=hunter2"]
+    (found,) = faults(LEAST + f"sources = {urls}\n")
+    assert "sources: numbers 1 and 3 are the same address; name it once" in found
+    assert "hunter2" not in found
+    load(LEAST + f"sources = {urls[:2]}\n" + f'[[newsletter.topic]]\nslug = "b"\ntitle = "B"\nsources = {urls[:2]}\n')
+
+
 @pytest.mark.parametrize("sender", ["news", "News <news>", "a@b.org>", "A <a@b.org> B", "a b@c.org", "x <a@b..org>"])
 def test_sender_must_be_one_mailbox(faults, sender):
     (found,) = faults(LEAST.replace("News <news@example.org>", sender))
@@ -282,6 +298,12 @@ def test_two_newsletters_of_one_slug_are_refused(faults):
     (found,) = faults(LEAST + LEAST)
     assert "two of them have the slug 'weekly'" in found
     assert found.startswith("newsletter.toml:1: newsletter")
+
+
+@pytest.mark.parametrize("slug", ["subscribe", "confirm", "preferences", "unsubscribe", "api", "healthz", "metrics"])
+def test_slug_of_a_newsletter_is_no_other_pages_address(faults, slug):
+    (found,) = faults(LEAST.replace('"weekly"', f'"{slug}"', 1))
+    assert "is the address of another page" in found
 
 
 def test_two_topics_of_one_slug_are_refused_beside_other_faults(faults):

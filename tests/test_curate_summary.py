@@ -113,10 +113,10 @@ def test_second_sentence_goes_on():
 
 
 def test_thirty_abstracts_are_as_the_documentation_shows_them():
-    shown = (Path(__file__).parents[1] / "docs/summaries.md").read_text("utf-8")
-    for row in ABSTRACTS:
-        text = made(row["text"], row["authors"]).text
-        assert text.replace("|", "\\|").replace("$", "\\$") in shown
+    lines = (Path(__file__).parents[1] / "docs/summaries.md").read_text("utf-8").splitlines()
+    shown = [re.split(r"(?<!\\)\|", line)[4].strip() for line in lines if re.match(r"\| \d+ \|", line)]
+    texts = [made(row["text"], row["authors"]).text for row in ABSTRACTS]
+    assert shown == [text.replace("|", "\\|").replace("$", "\\$") for text in texts]
 
 
 @pytest.mark.parametrize("row", ABSTRACTS)

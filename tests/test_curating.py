@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from conftest import THURSDAY
 
-from newsletter import issuefile
+from newsletter import errors, issuefile
 from newsletter.app import wording
 from newsletter.curate import authors, llm
 
@@ -128,6 +128,24 @@ def test_order_by_score_is_kept_by_a_refresh(bench):
     assert titles(bench.text()) == titles(before)
 
 
+def test_topics_test_tries_rules_without_the_settings(bench):
+    bench.settings(rules='include = ["tram"]')
+    bench.entries("a tram", "a ferry", "a cat")
+    bench.compose()
+
+    def tried(**rules):
+        with bench.app() as app:
+            rows = app.test_topic("rl-agents", **rules)
+        return {row.title: row.change for row in rows if row.change}
+
+    assert tried() == {}
+    assert tried(include=["ferry"]) == {"a tram": "out", "a ferry": "in"}
+    assert tried(include=["a "], exclude=["cat"]) == {"a ferry": "in"}
+    assert tried(min_score=100.0) == {"a tram": "out"}
+    with pytest.raises(errors.ConfigError, match="no regular expression"):
+        tried(exclude=["("])
+
+
 def test_topics_test_says_what_a_change_would_do_and_changes_nothing(bench):
     bench.settings(rules='include = ["tram"]')
     bench.entries("a tram", "a ferry", "a cat")
@@ -238,6 +256,34 @@ def test_story_that_an_issue_had_is_not_told_again_by_another_source(bench):
     bench.entries("news")
     bench.compose(THURSDAY + WEEK)
     assert titles(bench.text("weekly/2026-09-18")) == ["news"]
+
+
+@pytest.mark.parametrize("learnt", [{"doi": "10.5555/bridge"}, {"url": "https://echo.org/1"}])
+@pytest.mark.parametrize("when", ["before the draft", "after it"])
+def test_two_entries_that_turn_out_to_be_one_stand_once(bench, learnt, when):
+    """Other titles, other texts: only a name that comes later tells that they are the same."""
+    bench.settings(
+        rules='sources = [{ url = "file:a.jsonl", name = "The Echo" }, { url = "file:b.jsonl", name = "The Star" }]'
+    )
+    echo = {"title": "Harbour bridge", "url": "https://echo.org/1", "id": "e1", "summary": "It is shut.", **learnt}
+    star = {"title": "No way across", "url": "https://star.org/1", "id": "s1", "summary": "Closed, they say."}
+    for name, row in (("a", echo), ("b", star)):
+        (bench.folder / f"{name}.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    with bench.app() as app:
+        app.collect()
+    if when == "after it":
+        bench.compose()
+        assert len(titles(bench.text())) == 2
+    (bench.folder / "b.jsonl").write_text(json.dumps({**star, **learnt}), encoding="utf-8")
+    with bench.app() as app:
+        app.collect(everything=True)
+    bench.compose(refresh=when == "after it")
+    assert len(titles(bench.text())) == 1
+    assert "The Echo" in bench.text()
+    assert "The Star" in bench.text()
+    before = bench.text()
+    bench.compose(refresh=True)
+    assert bench.text() == before
 
 
 # -- a model -------------------------------------------------------------------------------------------------------
@@ -450,3 +496,12 @@ def test_origins_keep_an_editors_line_ends_and_front_matter():
     assert wording.origins_in(once) == {"e-1": "by mx", "e-2": "extracted"}
     assert wording.with_origins(once, {}) == text
     assert wording.with_origins("no front", {"e-1": "x"}) == "no front"
+
+
+def test_why_not_by_the_model_is_told_once_a_reason_and_not_again_by_a_refresh(bench, model):
+    answers = iter(["Liu stores the energy of a tram in 32 brakes.", "Liu stores the energy of a tram in 33 brakes."])
+    asking(bench, model(lambda handler, _: handler.say(json.dumps({"summary": next(answers)}))))
+    for number in range(2):
+        paper(bench, number, TEXT.replace("Trams", f"Trams{number}"))
+    assert bench.compose().extracted == {"the answer has figures that the text does not hold": 2}
+    assert bench.compose(refresh=True).extracted == {}

@@ -2,16 +2,19 @@
 
 import email
 import email.policy
+import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
+import httpx2
 import pytest
 
 from newsletter import config, demo
-from newsletter.web import mailbox
+from newsletter.web import mailbox, serving
 
 
 def run(*arguments, folder, **variables):
@@ -123,3 +126,29 @@ def test_rehearsal_keeps_to_the_hours_of_the_newsletter(tmp_path):
     assert f"{demo.COMPOSE:%A %H:%M}" == newsletter.compose
     assert f"{demo.SEND:%A %H:%M}" == newsletter.send
     assert demo.COLLECT < demo.COMPOSE < demo.APPROVE < demo.SEND
+
+
+def test_demo_leaves_the_mail_and_the_editors_page_open_until_it_is_told_to_stop(tmp_path):
+    command = [sys.executable, "-m", "newsletter", "demo", "--serve", "--port", "0", "--preview-port", "0"]
+    with subprocess.Popen(
+        [*command, "--subscribers", "3"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            shown = dict(line.split()[:2] for line in itertools.islice(process.stderr, 2))
+            assert set(shown) == {"preview", "mailbox"}
+            page, mail = (httpx2.get(shown[name]).text for name in ("preview", "mailbox"))
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(timeout=20) == 0
+        finally:
+            process.kill()
+    assert "Preview · sent" in page
+    assert "3 messages" in mail
+
+
+def test_demo_that_cannot_be_served_is_a_workspace_that_works(tmp_path):
+    with serving.listen("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        done = run("demo", "--serve", "--subscribers", "2", "--port", "0", "--preview-port", port, folder=tmp_path)
+    assert done.returncode == 1
+    assert f"cannot listen on 127.0.0.1, port {port}" in done.stderr
+    assert config.load(tmp_path / "demo").smtp.port == 1025

@@ -94,7 +94,10 @@ def test_well_known_paths_are_tried_last(path):
 
 def test_page_that_is_gone_may_have_a_feed_beside_it():
     with httpd.serve({"/atom.xml": httpd.Reply(RSS)}) as server:
-        assert [feed.asked for feed in found(server.url("/old")).feeds] == [server.url("/atom.xml")]
+        seen = found(server.url("/old"))
+        assert [feed.asked for feed in seen.feeds] == [server.url("/atom.xml")]
+        assert "404" in seen.missing
+        assert found(server.url("/atom.xml")).missing is None
 
 
 def test_two_ways_to_one_feed_are_one():

@@ -386,3 +386,19 @@ def test_waiting_for_a_turn_does_not_count_against_the_deadline():
     with serve({f"/{i}": slow for i in range(4)}) as server:
         assert [found.body for found in asyncio.run(both(server))] == [b"x"] * 4
         assert server.busiest == 1
+
+
+def test_a_part_is_no_answer_since_none_was_asked_for():
+    headers = {"Content-Range": "bytes 0-5/900"}
+    with serve({"/feed": Reply(b"<rss/>", status=206, headers=headers)}) as server:
+        found = fault(server.url("/feed"))
+    assert found.status == 206
+    assert "sends a part, though all was asked for: 206 Partial Content" in str(found)
+
+
+def test_an_address_needs_no_looking_up():
+    assert asyncio.run(reach.addresses("127.0.0.1", 80, reach.networks(["127.0.0.1"]))) == ["127.0.0.1"]
+    assert asyncio.run(reach.addresses("2a00::1", 80, [])) == ["2a00::1"]
+    for closed in ("127.0.0.1", "::ffff:10.0.0.1", "fe80::1", "64:ff9b::a00:1"):
+        with pytest.raises(reach.Unreachable, match="private address"):
+            asyncio.run(reach.addresses(closed, 80, []))

@@ -77,3 +77,26 @@ def test_people_are_left_out_of_a_pattern(tmp_path):
         (tmp_path / name).mkdir()
         (tmp_path / name / "a.csv").write_text("x", "utf-8")
     assert files.find("*/*.csv", tmp_path) == [tmp_path / "inbox/a.csv"]
+
+
+def test_what_a_pattern_matches_and_is_not_read_is_told(tmp_path):
+    folder = tmp_path / "workspace"
+    for name in ("inbox/old.jsonl", "subscribers"):
+        (folder / name).mkdir(parents=True)
+    (tmp_path / "secret.jsonl").write_text("{}")
+    (folder / "subscribers/people.jsonl").write_text("{}")
+    (folder / "inbox/a.jsonl").write_text("{}")
+    (folder / "inbox/b.jsonl").symlink_to(folder / "inbox/a.jsonl")
+    (folder / "inbox/out.jsonl").symlink_to(tmp_path / "secret.jsonl")
+    (folder / "inbox/lost.jsonl").symlink_to(folder / "nowhere")
+    (folder / "inbox/people.jsonl").symlink_to(folder / "subscribers/people.jsonl")
+    os.mkfifo(folder / "inbox/pipe.jsonl")
+    assert [path.name for path in files.find("inbox/*.jsonl", folder)] == ["a.jsonl", "b.jsonl"]
+    assert files.left_out("inbox/*.jsonl", folder) == [
+        "inbox/lost.jsonl is left out: it is a symbolic link to nothing",
+        "inbox/old.jsonl is left out: it is a folder",
+        "inbox/out.jsonl is left out: it leads out of the workspace by a symbolic link",
+        "inbox/people.jsonl is left out: people are no entries",
+        "inbox/pipe.jsonl is left out: it is no regular file (a pipe, a device)",
+    ]
+    assert files.left_out("inbox/a.jsonl", folder) == []

@@ -246,7 +246,7 @@ def test_people_whose_topic_is_gone_are_told(bench):
     bench.people("anna@example.org", "ben@example.org")
     path = bench.folder / "newsletter.toml"
     path.write_text(path.read_text("utf-8").replace('slug = "rl-agents"', 'slug = "rl"'), "utf-8")
-    assert any("2 people have weekly/rl-agents" in line.text for line in lines_of(bench, "topics"))
+    assert any("2 subscribers have the topic weekly/rl-agents" in line.text for line in lines_of(bench, "topics"))
 
 
 def test_newer_database_is_told_as_what_it_is(bench):

@@ -142,6 +142,60 @@ urls = st.one_of(
 )
 
 
+bodies = st.lists(
+    st.sampled_from(
+        ["Two *sentences*.", "", "- one\n- two", "> quoted", "```\n## code\n```", "    code", "[a](b)", "É · 中"]
+    ),
+    min_size=1,
+    max_size=3,
+).map(lambda parts: "\n\n".join(["Text.", *parts]).strip())
+EDITS = ("move", "cut", "write anew", "write by hand", "say more", "swap sections")
+
+
+@given(
+    titles=st.lists(st.tuples(st.one_of(st.none(), words), urls, bodies), min_size=1, max_size=6),
+    edits=st.lists(
+        st.tuples(st.sampled_from(EDITS), st.integers(0, 9), st.integers(0, 9), st.integers(0, 9), words, bodies),
+        max_size=8,
+    ),
+    end=st.sampled_from(["\n", "\r\n"]),
+    bom=st.booleans(),
+)
+def test_every_edit_of_an_issue_is_read_as_it_was_made_and_nothing_else_changes(titles, edits, end, bom):
+    made = [
+        issuefile.new_block(f"e-{i:x}", title, url, "6 Sept 2026", body) for i, (title, url, body) in enumerate(titles)
+    ]
+    # slug -> [the text of the section, its blocks]
+    issue = {"one": ["", made[::2]], "two": ["", made[1::2]]}
+    for what, a, b, c, title, body in edits:
+        slug, other = list(issue)[a % 2], list(issue)[b % 2]
+        blocks, others = issue[slug][1], issue[other][1]
+        if what == "swap sections":
+            issue = dict(reversed(issue.items()))
+        elif what == "say more":
+            issue[slug][0] = body
+        elif what == "write by hand":
+            others.insert(c % (len(others) + 1), issuefile.new_block(None, title, None, "", body))
+        elif blocks:
+            block = blocks.pop(c % len(blocks))
+            if what == "move":
+                others.insert(c % (len(others) + 1), block)
+            elif what == "write anew":
+                blocks.append(issuefile.new_block(block.ref, title, block.url, "Ada · 7 Sept 2026", body))
+    text = FRONT + "An introduction.\n\n"
+    for slug, (said, blocks) in issue.items():
+        text += issuefile.new_section(slug, slug.title()).raw + f"{said}\n\n" + "".join(block.raw for block in blocks)
+    text = ("\ufeff" if bom else "") + text.replace("\n", end)
+    draft = read(text)
+    assert issuefile.write(draft) == text
+    assert [(found.slug, found.text) for found in draft.sections] == [(slug, said) for slug, (said, _) in issue.items()]
+    for found, (_, blocks) in zip(draft.sections, issue.values(), strict=True):
+        assert [(one.ref, one.byline, one.body) for one in found.blocks] == [
+            (one.ref, one.byline, one.body) for one in blocks
+        ]
+        assert [issuefile.fingerprint(one) for one in found.blocks] == [issuefile.fingerprint(one) for one in blocks]
+
+
 @given(
     ref=st.sampled_from([None, "e-3f9a1c20"]),
     title=st.one_of(st.none(), words, st.sampled_from(["·", "\\·", "[x](y)", "a {#e-1}", "] [", "a\\", "{", "#", "`"])),

@@ -113,3 +113,10 @@ def test_any_items_are_read_without_a_crash(items, title):
     body = json.dumps({"version": "https://jsonfeed.org/version/1", "title": title, "items": items}).encode()
     _, entries = jsonfeed.parse(body, url=URL, now=NOW)
     assert all(entry.title or entry.url or entry.summary for entry in entries)
+
+
+def test_a_feed_of_very_many_items_is_refused(monkeypatch):
+    monkeypatch.setattr(jsonfeed, "MOST_ENTRIES", 3)
+    assert len(read([{"title": f"A {i}"} for i in range(3)])[1]) == 3
+    with pytest.raises(errors.FeedError, match="over 3 entries"):
+        read([{"title": f"A {i}"} for i in range(4)])

@@ -1,5 +1,7 @@
 """Octets that are not what they say."""
 
+from xml.etree import ElementTree as ET
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,3 +52,64 @@ def test_escaped_html_becomes_cdata_and_says_the_same():
 def test_any_octets_are_survived_and_a_second_time_changes_nothing(body, says):
     found = octets.repaired(HEAD.format(says).encode() + body)
     assert octets.repaired(found) == found
+
+
+NEWS = "<p>Выдры переплыли реку на рассвете, и люди смотрели на них</p>"
+
+
+@pytest.mark.parametrize("head", ["", '<?xml version="1.0"?>', HEAD.format("utf-8"), HEAD.format("x-bogus")])
+@pytest.mark.parametrize("encoding", ["koi8-r", "windows-1251"])
+def test_what_tells_nothing_or_lies_is_read_as_what_it_looks_like(head, encoding):
+    assert octets.repaired(head.encode() + NEWS.encode(encoding)).decode().endswith(NEWS)
+
+
+def test_what_a_server_says_counts_where_the_document_tells_nothing():
+    text = "<p>Wydry budują tamy, łąki i żerdzie</p>"  # Polish: nobody could tell
+    assert octets.repaired(text.encode("iso-8859-2"), "ISO-8859-2").decode() == text
+    assert octets.repaired(NEWS.encode("koi8-r"), "iso-8859-1").decode() == NEWS  # what many say of anything
+    for wrong in ("", "no-such", "base64", "utf-8", "euc-jp"):
+        assert octets.repaired(NEWS.encode("koi8-r"), wrong).decode() == NEWS
+    said = HEAD.format("koi8-r") + NEWS
+    assert octets.repaired(said.encode("koi8-r"), "windows-1251") == said.encode("koi8-r")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_file_that_tells_its_encoding_becomes_utf_8_and_nothing_is_assumed(encoding):
+    assert octets.in_utf8("Søndag\nTorre\n".encode(encoding)) == ("Søndag\nTorre\n".encode(), None)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [("windows-1252", "a\ncafé – “naïve”\n"), ("koi8-r", "a\n" + NEWS), ("cp932", "a\nカワウソがダムを作る。\n")],
+)
+def test_file_that_tells_nothing_is_read_as_what_it_looks_like(encoding, text):
+    data, assumed = octets.in_utf8(text.encode(encoding))
+    assert data.decode() == text
+    assert assumed.line == 2
+    assert f"read as {assumed.encoding}" in str(assumed)
+    assert text.encode(encoding).decode(assumed.encoding) == text
+
+
+def test_a_few_octets_of_windows_in_a_file_of_utf_8_do_not_spoil_the_rest():
+    data, assumed = octets.in_utf8("Søndag på Brøndby\n\n".encode() + b"caf\xe9\n")
+    assert data.decode() == "Søndag på Brøndby\n\ncafé\n"
+    assert (assumed.line, assumed.encoding) == (3, "windows-1252")
+
+
+@given(st.binary(max_size=200))
+def test_any_file_becomes_utf_8(data):
+    text, assumed = octets.in_utf8(data)
+    assert isinstance(text.decode(), str)
+    assert assumed is None or 1 <= assumed.line <= data.count(b"\n") + 1
+
+
+_PARTS = st.sampled_from(
+    [b"&amp;", b"&lt;", b"&gt;", b"&quot;", b"&apos;", b"&eacute;", b"&#38;", b"amp;", b"lt;", b"x", b"]"]
+)
+
+
+@given(st.lists(_PARTS, max_size=12))
+def test_html_that_is_escaped_means_the_same_as_cdata(parts):
+    body = b"<d>" + b"".join(parts) + b"&lt;p" * (octets._MANY + 1) + b"</d>"
+    body = body.replace(b"&eacute;", b"&#233;")  # XML knows no other names
+    assert ET.fromstring(octets.repaired(body)).text == ET.fromstring(body).text

@@ -55,7 +55,7 @@ class Ledger:
     def plan(self, size=500) -> int:
         with self.store.write() as session:
             editions = {topics: number for number, topics in enumerate(SETS, 1)}
-            return outbox.plan(session, 1, "weekly", TOPICS, editions, size=size)
+            return outbox.plan(session, 1, "weekly", TOPICS, editions, now=NOW, size=size)
 
     def change(self, statement) -> None:
         with self.store.write() as session:
@@ -144,7 +144,7 @@ def test_only_active_people_with_a_topic_of_the_issue_are_in_the_audience(ledger
         )
 
     with ledger.store.read() as session:
-        assert outbox.audience(session, "weekly", TOPICS) == {("rl",): 2}
+        assert outbox.audience(session, "weekly", TOPICS, NOW) == {("rl",): 2}
     ledger.plan()
     assert set(ledger.rows()) == {"yes", "suppressed-elsewhere"}
 
@@ -163,7 +163,7 @@ def test_who_comes_after_the_plan_is_not_in_it_and_nobody_is_planned_twice(ledge
 def test_a_plan_that_lacks_an_edition_plans_nobody(ledger):
     ledger.people("a", topics=("rl",))
     with pytest.raises(sa.exc.IntegrityError), ledger.store.write() as session:
-        outbox.plan(session, 1, "weekly", TOPICS, {("robots",): 2})
+        outbox.plan(session, 1, "weekly", TOPICS, {("robots",): 2}, now=NOW)
     assert ledger.rows() == {}
 
 
@@ -228,6 +228,7 @@ def _id(name):
 LEAVING = {
     "unsubscribed": lambda: sa.update(outbox.S).values(state="unsubscribed"),
     "complained": lambda: sa.update(outbox.S).values(state="complained"),
+    "paused": lambda: sa.update(outbox.S).values(paused_until=NOW + dt.timedelta(days=8)),
     "topic ended": lambda: sa.update(outbox.SUB).values(until=NOW),
     "suppressed": lambda: sa.insert(outbox.SUP).values(
         address="a@example.org", newsletter="", reason="asked", since=NOW
@@ -249,7 +250,7 @@ def test_who_left_after_the_plan_is_skipped(ledger, how):
     assert ledger.counts() == {"skipped": 1}
     with ledger.store.read() as session:
         (view,) = outbox.listing(session, 1, lambda _: True, None)
-    assert view.reason == "left, or was suppressed, after the plan"
+    assert view.reason == "left, paused or was suppressed after the plan"
 
 
 def test_who_dropped_a_topic_gets_the_rest(ledger):

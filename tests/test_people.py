@@ -69,6 +69,9 @@ def test_an_import_says_what_it_did_and_names_each_bad_row_with_file_and_line(ru
         "updated": 0,
         "unchanged": 2,
         "suppressed": 0,
+        "noted": 0,
+        "without_topic": 0,
+        "unmapped": {},
         "rejected": [
             {"line": 3, "value": "foo@", "reason": "'foo@' is no address: nothing stands after the @"},
             {
@@ -87,6 +90,8 @@ def test_an_import_says_what_it_did_and_names_each_bad_row_with_file_and_line(ru
         "language": None,
         "topics": ["weekly/rl-agents"],
         "suppressed": None,
+        "tags": [],
+        "paused_until": None,
     }
 
 
@@ -150,9 +155,10 @@ def test_an_export_is_what_an_import_takes_back_also_through_a_pipe(run, people,
     assert code == 0
     since = {person["since"] for person in before}
     assert out.replace(since.pop(), "THEN") == (
-        "email,name,state,language,topics,since,suppressed\n"
-        "anna@example.org,'=1+1,active,de,weekly/rl-agents,THEN,\n"
-        "bo@example.org,Zoë Ø,active,,weekly/rl-agents,THEN,asked by phone\n"
+        "email,name,state,language,topics,since,suppressed,tags,paused_until,"
+        "optin_time,optin_ip,confirm_time,confirm_ip\n"
+        "anna@example.org,'=1+1,active,de,weekly/rl-agents,THEN,,,,,,,\n"
+        "bo@example.org,Zoë Ø,active,,weekly/rl-agents,THEN,asked by phone,,,,,,\n"
     )
     assert not since  # one import is one moment
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(out.encode())))

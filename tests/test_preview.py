@@ -197,6 +197,27 @@ def test_sample_without_a_name_is_a_bare_address(look):
     assert b"\r\nTo: <reader@example.org>\r\n" in raw
 
 
+def test_message_can_be_read_as_each_example_reader_of_the_workspace(drafted):
+    rows = 'email,name\nada@example.org,"Lovelace, Ada"\ntaro@example.net,山田太郎\nbroken,Nobody\nno@example.com,\n'
+    (drafted.folder / "subscribers/example.csv").write_text(rows, "utf-8")
+    with previewd.serve(drafted) as page:
+        shown = page.text()
+        links = [html.unescape(link) for link in re.findall(r'href="([^"]*as=example[^"]*)"', shown)]
+        assert [re.search("as=(.*)", link)[1] for link in links] == [
+            "example%3Aada@example.org", "example%3Ataro@example.net", "example%3Ano@example.com",
+        ]  # fmt: skip
+        assert ">山田太郎<" in shown.replace("<bdi>", ">").replace("</bdi>", "<")
+        assert "no@example.com, who gave no name" in shown
+        raw = [page.get(f"/{ISSUE}/message.eml?edition=robots&{link.partition('?')[2]}").content for link in links]
+        assert b'To: "Lovelace, Ada" <ada@example.org>' in raw[0]
+        assert b"To: <no@example.com>" in raw[2]
+        assert all("Robots" in page.message(f"?edition=robots&{link.partition('?')[2]}") for link in links)
+        (drafted.folder / "subscribers/example.csv").write_bytes(b"\x00")
+        assert "as=example" not in page.text()
+        (drafted.folder / "subscribers/example.csv").unlink()
+        assert "as=example" not in page.text()
+
+
 def test_checks_stand_beside_it_with_code_and_place(drafted, page):
     drafted.edit("About one.", "See [it](relative.html) and {{ more }}.")
     with drafted.app() as app:

@@ -13,6 +13,7 @@ from newsletter.web import mailbox
 CHROMIUM = "/usr/bin/chromium"
 WIDTHS, SCHEMES = (375, 1280), ("light", "dark")
 VIEWS = ("Desktop", "Phone", "Dark", "Inverted", "Images off", "Text", "Headers", "Source")
+NOW_SHOWN = "() => document.querySelector('iframe:not(.coming)').contentDocument?.body?.innerText ?? ''"
 drafted, standing = test_preview.drafted, test_preview.standing
 
 pytestmark = [
@@ -140,6 +141,14 @@ def test_saved_draft_is_shown_and_scroll_view_and_what_is_typed_stay(browser, dr
         window.press("Text")
         drafted.edit("Fresh words.", "Other words.")
         window.until(lambda: "Other words." in window.page.locator("#stage pre").inner_text())
+        assert not window.errors
+
+
+def test_what_is_saved_while_the_last_save_is_still_loading_is_shown(browser, drafted, page):
+    with Window(browser, page.url) as window:
+        for turn in range(16):  # each as soon as the one before is seen: its page is then on its way
+            drafted.edit("About one." if not turn else f"Draft {turn - 1}.", f"Draft {turn}.")
+            window.until(lambda turn=turn: f"Draft {turn}." in window.page.evaluate(NOW_SHOWN))
         assert not window.errors
 
 

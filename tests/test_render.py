@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import html
 import re
 from html.parser import HTMLParser
 
@@ -510,6 +511,43 @@ def test_attributes_survive_what_the_mjml_library_does_to_them():
     assert link == {"href": "https://example.org/\ue000email\ue001", "title": 'say "e\u0301"\\'}
     (label,) = (given["aria-label"] for _, given in seen.tags if "aria-label" in given)
     assert label == 'e\u0301 "q" \\'
+
+
+SIGNS = st.text(st.sampled_from("\"'=<>\\\\&+:/ \n\tax\u00e9\u0301"), max_size=40)
+
+
+@settings(max_examples=150)
+@given(SIGNS, SIGNS, SIGNS)
+def test_quotes_and_equals_signs_in_words_and_values_part_no_tag(title, words, value):
+    def escaped(text):
+        return html.escape(text, quote=False).replace('"', "&quot;")
+
+    single = escaped(value).replace("'", "&#39;")
+    made = (
+        f'<mjml lang="en"><mj-head><mj-title>{escaped(title)}</mj-title></mj-head><mj-body><mj-section><mj-column>'
+        f'<mj-text><p title="{escaped(value)}">{escaped(words)}</p><p\n class = "x" title = \'{single}\'>it\'s</p>'
+        "</mj-text></mj-column></mj-section></mj-body></mjml>"
+    )
+    seen = Seen(mjml.to_html(made, "x.mjml"))
+    assert [given["title"] for tag, given in seen.tags if tag == "p"] == [value, value]
+    assert seen.words.split() == [*words.split(), "it's"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(SIGNS, SIGNS, SIGNS)
+def test_any_quotes_in_a_title_a_link_and_a_summary_are_shown(title, tail, body):
+    one = entry(f"Okafor {body}", title=f"T {title}", url=f"https://example.org/{tail}")
+    assert "T " in Seen(edition(issue(section(one, entry(f"\"http://='+ {body}"), title=f"S {title}"))).html).words
+
+
+def test_a_text_may_end_with_a_heading():
+    assert "Kelp" in Seen(edition(issue(section(entry("Okafor counts.\n\n#### Kelp"), entry("Kelp\n==")))).html).words
+
+
+@pytest.mark.parametrize("unit", ["[a](", "![", "[", "![[", "[a][", "[[a]"])
+def test_a_text_of_brackets_is_shown_as_it_stands(unit):
+    text = unit * (100_000 // len(unit))
+    assert Seen(edition(issue(section(entry(text)))).html).words.count(unit) >= 20_000
 
 
 def test_deep_nesting_is_refused_before_it_can_end_the_process():

@@ -248,6 +248,33 @@ def test_bad_rows_and_bad_files_are_named_and_the_rest_is_read(tmp_path):
     assert lines[2].startswith("b.xml: an HTML page")
 
 
+def test_files_that_are_not_utf_8_are_read_and_it_is_said_once(tmp_path):
+    (tmp_path / "a.csv").write_bytes("title,summary\nCafé,Très bien – “oui”.\n".encode("cp1252"))
+    (tmp_path / "b.jsonl").write_bytes('{"summary": "Выдры переплыли реку на рассвете"}\n'.encode("koi8-r"))
+    (tmp_path / "c.md").write_bytes("# Otters\n\nÀ la rivière.\n".encode("utf-16"))
+    (tmp_path / "d.jsonl").mkdir()
+    found = visit("file:*", folder=tmp_path)["file:*"]
+    assert [entry.summary for entry in found.entries] == [
+        "Très bien – “oui”.",
+        "Выдры переплыли реку на рассвете",
+        "À la rivière.",
+    ]
+    assert (found.status, found.error) == ("new", None)
+    left, csv, jsonl = found.note.splitlines()
+    assert left == "d.jsonl is left out: it is a folder"
+    assert csv.startswith("a.csv:2: not UTF-8; the file is read as windows-1252")
+    assert jsonl.startswith("b.jsonl:1: not UTF-8; the file is read as koi8-u")
+    again = visit(sources.Ask("file:*", validators=found.validators), folder=tmp_path)["file:*"]
+    assert (again.status, again.note) == ("unchanged", None)
+
+
+def test_encoding_that_a_server_names_counts_where_the_document_names_none(tmp_path):
+    body = rss("Wydry budują tamy i żerdzie").decode().encode("iso-8859-2")
+    with serve({"/f": Reply(body, headers={"Content-Type": "text/xml; charset=ISO-8859-2"})}) as server:
+        found = visit(server.url("/f"), folder=tmp_path)[server.url("/f")]
+    assert found.entries[0].title == "Wydry budują tamy i żerdzie"
+
+
 def test_many_bad_rows_are_counted(tmp_path):
     (tmp_path / "a.jsonl").write_text("nonsense\n" * 100)
     assert visit("file:a.jsonl", folder=tmp_path)["file:a.jsonl"].error.splitlines()[-1] == "and 95 more"

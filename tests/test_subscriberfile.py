@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from newsletter import addresses, errors, subscribercolumns, subscriberfile, types
+from newsletter import addresses, errors, subscribercells, subscriberfile, types
 
 S = types.SubscriberState
 
@@ -221,6 +221,15 @@ ADDRESS = st.from_regex(r"[a-z=+'-][a-z0-9=+'-]{0,8}@[a-z]{1,8}\.org", fullmatch
 NAME = st.text(max_size=40).map(addresses.clean_name)
 WORD = st.from_regex(r"[a-z]{1,6}( [a-z:,|*]{1,6})?", fullmatch=True)
 TOPIC = st.from_regex(r"[a-z]{1,4}/[a-z0-9-]{1,6}", fullmatch=True)
+MOMENT = st.datetimes(dt.datetime(1990, 1, 1), dt.datetime(2090, 1, 1)).map(lambda t: t.replace(tzinfo=dt.UTC))  # noqa: DTZ001
+TAG = st.text(max_size=12).map(subscribercells.tag_of).filter(lambda tag: tag and not tag.startswith("*"))
+
+
+def PROOF(what):
+    ips = st.none() | st.ip_addresses().map(str)
+    return st.builds(subscriberfile.Proof, st.just(what), st.none() | MOMENT, ips)
+
+
 ROW = st.builds(
     subscriberfile.Row,
     line=st.just(0),
@@ -230,10 +239,13 @@ ROW = st.builds(
     language=st.sampled_from([None, "de", "en-GB"]),
     topics=st.lists(TOPIC, max_size=3, unique=True).map(tuple),
     left=st.lists(TOPIC, max_size=2, unique=True).map(tuple),
-    since=st.datetimes(dt.datetime(1990, 1, 1), dt.datetime(2090, 1, 1)).map(lambda t: t.replace(tzinfo=dt.UTC)),  # noqa: DTZ001
+    since=MOMENT,
     suppressed=st.dictionaries(st.sampled_from(["", "weekly", "a-b"]), WORD, max_size=2).map(
         lambda found: tuple(sorted(found.items()))
     ),
+    tags=st.lists(TAG, max_size=3, unique=True).map(tuple),
+    paused_until=st.none() | MOMENT,
+    proofs=st.tuples(PROOF("subscribed"), PROOF("confirmed")).map(lambda both: tuple(p for p in both if p.at or p.ip)),
 )
 
 
@@ -242,7 +254,7 @@ ROW = st.builds(
 )
 def test_reason_that_looks_like_a_yes_or_no_is_kept(reason):
     kept = (("", reason), ("weekly", reason))
-    assert subscribercolumns.suppressed_of(subscribercolumns.suppressed_text(kept)) == kept
+    assert subscribercells.suppressed_of(subscribercells.suppressed_text(kept)) == kept
 
 
 @given(st.lists(ROW, max_size=5))
@@ -259,6 +271,21 @@ def test_no_cell_that_is_written_runs_in_a_spreadsheet(rows):
     subscriberfile.write(rows, stream)
     cells = [cell for record in csv.reader(io.StringIO(stream.getvalue())) for cell in record]
     assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r", "＝")]
+
+
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("name,email\nAnna,anna@example.org,more\n", True),  # nothing before the address can be shifted
+        ("name,email\nHall, Anna,anna@example.org\n", False),
+        ("name,email\nAnna,anna@example.org,bo@example.org\n", False),
+        ("email,name\nanna@example.org,Hall, Anna\n", False),
+        ("email,name,unsubscribed\nanna@example.org,Hall, Anna,yes\n", False),
+    ],
+)
+def test_a_row_with_too_many_cells_is_taken_only_where_nothing_can_be_shifted(text, taken):
+    (row,) = read(text)
+    assert isinstance(row, subscriberfile.Row) == taken
 
 
 @pytest.mark.parametrize("name", ["=1+1", "'=1+1", "''@x", "'quoted'", "'", "-", "+4"])

@@ -104,7 +104,13 @@ def letter(tag="en-GB", **changes):
     return views.newsletter(made, made.base_url)
 
 
-ABOUT = views.Mail("https://news.example.org/confirm/abc?x=1&y=2", ("Living with the tide", "Trams"), 48)
+ABOUT = views.Mail(
+    "https://news.example.org/confirm/abc?x=1&y=2",
+    ("Living with the tide", "Trams"),
+    48,
+    "Friday 11 Sept 2026",
+    "news@example.org",
+)
 
 
 def test_a_confirmation_asks_once_and_says_what_for():
@@ -143,7 +149,7 @@ No tracking: nobody sees what you open or follow.
         assert words in seen.words
 
 
-@pytest.mark.parametrize("name", ["mail/confirm", "mail/welcome", "mail/goodbye"])
+@pytest.mark.parametrize("name", ["mail/confirm", "mail/welcome", "mail/address", "mail/goodbye"])
 def test_a_service_mail_says_the_same_in_both_parts(name):
     made = render.mail(TEMPLATES, name, letter(), ABOUT)
     seen = Seen(made.html)
@@ -176,7 +182,7 @@ def test_the_subject_of_a_service_mail_is_a_block_of_its_own_template():
 
 def test_hostile_titles_are_only_text_in_service_mails():
     title = "</mj-title><script>x</script> {{ 7 * 191 }} \"'"
-    for name in ("mail/confirm", "mail/welcome", "mail/goodbye"):
+    for name in ("mail/confirm", "mail/welcome", "mail/address", "mail/goodbye"):
         made = render.mail(TEMPLATES, name, letter(title=title), dataclasses.replace(ABOUT, topics=(title,)))
         assert "script" not in {tag for tag, _ in Seen(made.html).tags}
         assert "1337" not in made.html + made.text

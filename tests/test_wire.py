@@ -133,3 +133,58 @@ def test_any_octets_can_be_judged(octets, at):
     at %= len(good)
     check.of_message(octets, NOW)
     check.of_message(good[:at] + octets + good[at:], NOW)
+
+
+# -- copies --------------------------------------------------------------------------------------------------------
+
+
+def copies(change=lambda octets: octets):
+    """A message, the same tried again a day later and changed, another reader's and changed."""
+    head = message.Letterhead(
+        "weekly/2026-09-11",
+        ("News", "news@example.org"),
+        None,
+        None,
+        "News",
+        "https://news.example.org",
+        "Europe/London",
+    )
+    encoded = message.encode(types.Edition(("tides",), "Kelp", "<p>Words.</p>", "Words.\n"), head)
+    ada = types.Recipient(1, "ada@example.org", "Ada", TOKEN, TOKEN, TOKEN)
+    bo = types.Recipient(2, "bo@example.org", "Bo", "b" * 43, "b" * 43, "b" * 43)
+    day = dt.timedelta(days=1)
+    first = message.build(encoded, ada, message_token=TOKEN, at=NOW).octets
+    later = message.build(encoded, ada, message_token=TOKEN, at=NOW + day).octets
+    other = message.build(encoded, bo, message_token="b" * 43, at=NOW).octets
+    return first, change(later), change(other)
+
+
+def test_a_second_try_and_another_reader_have_what_they_must():
+    first, later, other = copies()
+    assert first != later != other
+    assert check.of_copies(first, later, other) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes_"),
+    [
+        (b"Message-ID: <t", b"Message-ID: <u", {"message-id"}),
+        (b"Subject: Kelp", b"Subject: Kelp!", {"message-again"}),
+        (b"Words.", b"Others.", {"message-again"}),
+        (b"<weekly.news", b"<ada.news", {"list-id", "message-again"}),
+        (b"Feedback-ID: 2026", b"Feedback-ID: ada", {"feedback-id", "message-again"}),
+        (b"Precedence: bulk", b"Precedence: list", {"header-form", "message-again"}),
+    ],
+)
+def test_what_changes_between_copies_is_found(old, new, codes_):
+    found = check.of_copies(*copies(lambda octets: octets.replace(old, new)))
+    assert {each.code for each in found} == codes_
+
+
+def test_two_readers_share_no_name_and_no_way_out():
+    first, later, _ = copies()
+    assert [each.code for each in check.of_copies(first, later, later)] == ["message-id", "list-unsubscribe"]
+
+
+def test_bulk_mail_says_that_it_is_bulk():
+    assert codes(built().replace(b"Precedence: bulk", b"Precedence: first-class")) == {"header-form"}

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from newsletter import __version__, config, errors, store, tokens, types, workspace
 from newsletter.app import reports
@@ -68,6 +68,10 @@ class Newsletter:
     def signer(self) -> tokens.Signer:
         """What signs links."""
         return tokens.Signer(self.settings.secret_keys())
+
+    def digests(self, text: str) -> list[str]:
+        """What may be kept of an address whose person is erased, by each key that there is or was."""
+        return self.signer.digests(text)
 
     @property
     def user_agent(self) -> str:
@@ -191,11 +195,13 @@ class Newsletter:
 
         return sourcing.export_opml(self, newsletter)
 
-    def test_topic(self, topic: str, newsletter: str | None = None, *, weeks: int = 4) -> list[curating.TopicTest]:
-        """What the present rules would do to a topic's entries of the last weeks, newest first; changes nothing."""
+    def test_topic(
+        self, topic: str, newsletter: str | None = None, *, weeks: int = 4, **rules: Unpack[curating.Rules]
+    ) -> list[curating.TopicTest]:
+        """What the present rules, or these, would do to a topic's last weeks, newest first; changes nothing."""
         from newsletter.app import curating
 
-        return curating.rehearse(self, topic, newsletter, weeks)
+        return curating.rehearse(self, topic, newsletter, weeks, rules)
 
     # -- issues --------------------------------------------------------------------------------------------------
 

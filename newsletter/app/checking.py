@@ -11,13 +11,14 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from newsletter import compose as composition
 from newsletter import config, errors, issuefile, types
-from newsletter.app import health, judging, reports
+from newsletter.app import health, holders, judging, reports
 from newsletter.app.opening import FROZEN, Opened, drift, open_issue, sample
 from newsletter.deliver import message
 from newsletter.render import check as preflight
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 Findings = Iterator[types.Finding]
 Topics = tuple[str, ...]
+RETRIED = dt.timedelta(days=1)
 CHANGE, FEW = 0.2, 10  # a share of the people, and how many of an edition's it takes
 _EXAMPLE = re.compile(
     r"(?:.*\.)?(?:example\.(?:com|net|org)|example|test|invalid|localhost)", re.IGNORECASE
@@ -56,7 +58,8 @@ def check(
         opened = open_issue(app, name)
         report = check_opened(app, opened)
     except (errors.DraftError, errors.TemplateError, errors.HeaderError) as error:
-        return reports.CheckReport(ok=False, errors=_unreadable(error), warnings=[], size={})
+        draft = app.workspace.shown(app.workspace.draft(name))
+        return reports.CheckReport(ok=False, errors=unreadable(error, draft), warnings=[], size={})
     if not opened.topics:
         return report
     more: list[types.Finding] = []
@@ -66,19 +69,31 @@ def check(
         more += reaching.check(app, _texts(app, opened), opened.issue, where_of(app, opened), progress)
     score = None
     if spam or (online and judging.installed()):
-        made = _built(app, opened, opened.edition(opened.topics))
+        encoded = message.encode(opened.edition(opened.topics), opened.letterhead)
+        made = _built(app, opened, encoded, 0, app.clock.now())
         score, said = judging.check(made.octets)
         more += said
     return dataclasses.replace(report, warnings=list(dict.fromkeys([*report.warnings, *more])), spam=score)
 
 
-def _unreadable(error: errors.DraftError | errors.TemplateError | errors.HeaderError) -> list[types.Finding]:
-    if isinstance(error, errors.DraftError):
-        return [types.Finding("draft", what, f"{error.path}:{line}") for line, what in error.problems]
-    if isinstance(error, errors.TemplateError):
-        where = f"templates/{error.name}" + (f":{error.line}" if error.line else "")
-        return [types.Finding("template", str(error), where)]
-    return [types.Finding("header", str(error), "header")]
+def unreadable(error: errors.NewsletterError, path: str) -> list[types.Finding]:
+    """What keeps an issue from being opened or rendered, each with its file and line as far as that is known.
+
+    `path` is its draft's.
+    """
+    match error:
+        case errors.DraftError():
+            return [types.Finding("draft", what, f"{error.path}:{line}") for line, what in error.problems]
+        case errors.TemplateError():
+            where = f"templates/{error.name}" + (f":{error.line}" if error.line else "")
+            return [types.Finding("template", str(error).removeprefix(f"{where}: "), where)]
+        case errors.ConfigError():
+            return [types.Finding("settings", problem, config.FILE) for problem in error.problems]
+        case errors.HeaderError():
+            return [types.Finding("header", str(error), "header")]
+        case errors.StoreError():
+            return [types.Finding("database", str(error))]
+    return [types.Finding("issue", str(error), path)]
 
 
 def check_opened(app: App, opened: Opened) -> reports.CheckReport:
@@ -100,6 +115,7 @@ def check_opened(app: App, opened: Opened) -> reports.CheckReport:
             *(_placed(finding, topics, len(size)) for finding, topics in seen.items()),
             *_relay(app, opened),
             *_audience(app, opened, audience),
+            *_gone(app, opened),
             *_again(app, opened, where),
             *_changes(app, opened),
             *_silences(app, opened),
@@ -117,8 +133,10 @@ def refuse_bad(app: App, opened: Opened, edition: types.Edition) -> None:
 
 def _edition(app: App, opened: Opened, edition: types.Edition, where: places.Places) -> tuple[list[types.Finding], int]:
     """(what is to be said of an edition and of the octets it is sent as, the size of its HTML)."""
-    page, text = message.filled(edition, opened.letterhead, sample(app, opened))
-    said = preflight.of_edition(edition, opened.issue, html=page, text=text, places=where)
+    reader = sample(app, opened)
+    page, text = message.filled(edition, opened.letterhead, reader)
+    leave = message.personal_links(opened.letterhead, reader)["unsubscribe_url"]
+    said = preflight.of_edition(edition, opened.issue, html=page, text=text, leave=leave, places=where)
     return [*said, *_message(app, opened, edition)], len(page.encode())
 
 
@@ -147,18 +165,24 @@ def where_of(app: App, opened: Opened) -> dict[str, str]:
 
 
 def _message(app: App, opened: Opened, edition: types.Edition) -> Findings:
+    """The octets of three messages: a sample reader's, the same tried again the next day, and another reader's."""
+    now = app.clock.now()
     try:
-        made = _built(app, opened, edition)
+        encoded = message.encode(edition, opened.letterhead)
+        made, again, other = (
+            _built(app, opened, encoded, number, at) for number, at in ((0, now), (0, now + RETRIED), (1, now))
+        )
     except errors.HeaderError as error:
         yield types.Finding("header", str(error), "header")
         return
-    yield from preflight.of_message(made.octets, app.clock.now())
+    yield from preflight.of_message(made.octets, now)
+    yield from preflight.of_copies(made.octets, again.octets, other.octets)
 
 
-def _built(app: App, opened: Opened, edition: types.Edition) -> message.Message:
-    token = app.signer.sign(Purpose.MESSAGE_ID, 0, opened.issue_id)
-    encoded = message.encode(edition, opened.letterhead)
-    return message.build(encoded, sample(app, opened), message_token=token, at=app.clock.now())
+def _built(app: App, opened: Opened, encoded: message.Encoded, number: int, at: dt.datetime) -> message.Message:
+    """What the sample reader of that number would get."""
+    token = app.signer.sign(Purpose.MESSAGE_ID, number, opened.issue_id)
+    return message.build(encoded, sample(app, opened, number=number), message_token=token, at=at)
 
 
 def _texts(app: App, opened: Opened) -> list[str]:
@@ -204,7 +228,7 @@ def audience_of(app: App, opened: Opened) -> dict[Topics, int]:
     if opened.row is None:
         return {}
     with app.store.read() as session:
-        return outbox.audience(session, opened.newsletter.slug, opened.topics)
+        return outbox.audience(session, opened.newsletter.slug, opened.topics, app.clock.now())
 
 
 def _audience(app: App, opened: Opened, now: dict[Topics, int]) -> Findings:
@@ -234,6 +258,16 @@ def _change(where: str, what: str, now: int, name: str, before: int, *, least: i
     if before and abs(now - before) > CHANGE * before and abs(now - before) >= least:
         told = f"{now:,} would get {what}, {before:,} got {name}: {(now - before) / before:+.0%}"
         yield found("audience-changed", told, where)
+
+
+def _gone(app: App, opened: Opened) -> Findings:
+    """Topics that people hold and the settings have no more: who holds them would get nothing."""
+    if opened.row is None or opened.row.state != IssueState.DRAFT:
+        return
+    with app.store.read() as session:
+        gone = holders.gone(session, app.settings, opened.newsletter.slug)
+    for place, people in gone.items():
+        yield found("topic-gone", holders.say_gone(place, people, app.settings), config.FILE)
 
 
 def _again(app: App, opened: Opened, where: places.Places) -> Findings:

@@ -18,7 +18,7 @@ from newsletter import collect as deciding
 from newsletter import config, errors, types
 from newsletter import sources as visiting
 from newsletter.app import reports, turns
-from newsletter.sources import manners, rows, timing
+from newsletter.sources import manners, octets, rows, timing
 from newsletter.store import entries, sources, tables
 
 if TYPE_CHECKING:
@@ -325,6 +325,7 @@ def import_entries(app: App, data: bytes, topics: Sequence[str], newsletter: str
     if not places:
         raise errors.UsageError("say for which topic: --topic SLUG")
     now = app.clock.started
+    data, assumed = octets.in_utf8(data)
     good, bad = rows.read_jsonlines(data, now=now)
     found = [entry for _, entry in good]
     url = IMPORT + hashlib.sha256(repr(sorted(places)).encode()).hexdigest()[:12]
@@ -332,7 +333,9 @@ def import_entries(app: App, data: bytes, topics: Sequence[str], newsletter: str
         row = sources.ensure(session, [url])[url]
         saved = _save(session, found, row.id or 0, url, places, now, ages=False)
     total = len(good) + len(bad)
-    return reports.ImportReport(total, saved.new, saved.changed, len(good) - saved.new - saved.changed, bad)
+    notes = [f"line {assumed.line}: {assumed}"] if assumed else []
+    unchanged = len(good) - saved.new - saved.changed
+    return reports.ImportReport(total, saved.new, saved.changed, unchanged, bad, notes)
 
 
 def sources_listing(app: App) -> list[reports.SourceView]:

@@ -15,7 +15,7 @@ from sqlmodel import Session
 
 from newsletter import compose as composition
 from newsletter import config, errors, issuefile, types
-from newsletter.app import curating, health, reports
+from newsletter.app import curating, health, holders, reports
 from newsletter.store import claims, curation, issues, sources, tables
 from newsletter.types import EntryState, IssueState
 
@@ -31,6 +31,7 @@ def compose(app: App, newsletter: config.Newsletter, *, refresh: bool, special: 
     period = date.isoformat() + (f"-{special}" if special else "")
     name = f"{newsletter.slug}/{period}"
     with app.store.read() as session:
+        holders.refuse_gone(session, app.settings, newsletter.slug)
         silent = health.silent(session, newsletter, cutoff, name)
         older = {
             f"{row.newsletter}/{row.period}": entries
@@ -159,8 +160,16 @@ def _as_curated(
     return found
 
 
-def _faults(words: Mapping[str, wording.Words]) -> dict[str, int]:
-    return dict(Counter(each.fault for each in words.values() if each.fault is not None))
+def _faults(words: Mapping[str, wording.Words], known: Mapping[str, str] | None = None) -> dict[str, int]:
+    """Why words are no model's -> how many; without what the draft said before (`known`: ref -> origin)."""
+    from newsletter.app import wording
+
+    told = known or {}
+    kinds: dict[str, list[str]] = {}
+    for ref, each in words.items():
+        if each.fault is not None and told.get(ref) != wording.printable(each.origin):
+            kinds.setdefault(each.fault.partition(": ")[0], []).append(each.fault)
+    return {kind if len(set(whys)) > 1 else whys[0]: len(whys) for kind, whys in kinds.items()}
 
 
 def _slugs(newsletter: config.Newsletter) -> list[str]:
@@ -197,9 +206,14 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
         }
         curation.reopen(session, newsletter.slug, _slugs(newsletter), now)
         mine = list(claimed(session, newsletter, row, cut=False).values())
-        unfit = _unfit(session, newsletter, [entry for entry in mine if entry.ref in here])
+        shown = [entry for entry in mine if entry.ref in here]
+        edited = {entry.ref for entry in shown} - untouched
+        unfit = _unfit(session, newsletter, shown)
+        doubles = curating.doubles(session, newsletter, [e for e in shown if e.ref not in unfit], edited)
+        unfit |= {ref: curating.same_story(kept, shown) for ref, kept in doubles}
         gone = {ref: why for ref, why in unfit.items() if ref in untouched}
         curation.drop(session, row, gone, now)
+        curation.stand_for(session, newsletter.slug, [pair for pair in doubles if pair[0] in gone], now)
         stay = [entry for entry in mine if entry.ref in here and entry.ref not in gone]
         left = _left_out(session, newsletter, row)
         claims.reopen_held(session, row)
@@ -238,11 +252,14 @@ def _refresh(app: App, newsletter: config.Newsletter, name: str, now: dt.datetim
         entries=sum(len(section.blocks) for section in fresh.sections),
         reason=None if changed else "nothing new",
         held=len(chosen.held),
-        dropped=curated.unfit + len(gone),
-        merged=len(curated.merges),
+        dropped=curated.unfit + len(gone.keys() - dict(doubles)),
+        merged=len(curated.merges) + len(gone.keys() & dict(doubles)),
         added=len(chosen.taken),
         stays={ref: why for ref, why in unfit.items() if ref not in gone},
-        extracted=_faults({ref: each for ref, each in words.items() if ref in ours}),
+        extracted=_faults(
+            {ref: each for ref, each in words.items() if ref in ours},
+            wording.origins_in(data.decode("utf-8", "replace")),
+        ),
     )
 
 

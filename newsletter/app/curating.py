@@ -10,7 +10,9 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, TypedDict
+from urllib.parse import urlsplit
 
 from sqlmodel import Session
 
@@ -75,7 +77,7 @@ def curate(
     merges = _merges(session, newsletter, belonging)
     into = dict(merges)
     once = _once(belonging, into, newsletter)
-    gone = [(entry, _same_story(into[entry.ref], belonging)) for entry in belonging if entry.ref in into]
+    gone = [(entry, same_story(into[entry.ref], belonging)) for entry in belonging if entry.ref in into]
     return Curated(tuple(once), (*dropped, *gone), tuple(merges), whys, scores)
 
 
@@ -100,7 +102,8 @@ def fitting(
 
 
 def _judge(entry: types.Claimed, topic: config.Topic, score: relevance.Score | None) -> tuple[bool, str | None]:
-    words = [entry.title or "", entry.summary, *entry.authors, *entry.categories, entry.source_name or ""]
+    host = (urlsplit(entry.source).hostname or "") if entry.source else ""
+    words = [entry.title or "", entry.summary, *entry.authors, *entry.categories, entry.source_name or "", host]
     good, why = relevance.belongs(words, topic.include, topic.exclude)
     if not good or score is None:
         return good, why
@@ -136,16 +139,52 @@ def _merges(
     session: Session, newsletter: config.Newsletter, belonging: Sequence[types.Claimed]
 ) -> list[tuple[str, str]]:
     """(gone, kept): of each story, what an issue has stays, else what says most."""
+    return _told_twice(session, newsletter, belonging, frozenset())
+
+
+def doubles(
+    session: Session, newsletter: config.Newsletter, standing: Sequence[types.Claimed], edited: AbstractSet[str]
+) -> list[tuple[str, str]]:
+    """(gone, kept) of what a draft has: two that turned out to be one story, or one that another issue has told.
+
+    Of two, the one stays that an editor changed.
+    """
+    return _told_twice(session, newsletter, standing, edited, standing={entry.ref for entry in standing})
+
+
+def _told_twice(
+    session: Session,
+    newsletter: config.Newsletter,
+    entries: Sequence[types.Claimed],
+    edited: AbstractSet[str],
+    standing: AbstractSet[str] = frozenset(),
+) -> list[tuple[str, str]]:
     from newsletter.curate import duplicates
 
-    titled = [entry for entry in belonging if entry.title and not entry.wanted]
+    titled = [entry for entry in entries if entry.title and not entry.wanted]
     if not titled:
         return []
-    sources = curation.sources_of(session, [entry.ref for entry in titled])
     first = min(entry.published or entry.first_seen for entry in titled) - duplicates.APART
-    old = [
-        duplicates.Story(seen.ref, seen.title, seen.sources, seen.at, (1, 0, 0))
+    decided = [
+        seen
         for seen in curation.decided(session, newsletter.slug, first)
+        if not standing or (seen.ref not in standing and seen.state == types.EntryState.IN_ISSUE)
+    ]
+    refs = [entry.ref for entry in titled]
+    sources = curation.sources_of(session, refs)
+    names = curation.names_of(session, refs + [seen.ref for seen in decided])
+    old = [
+        duplicates.Story(
+            seen.ref,
+            seen.title,
+            seen.sources,
+            seen.at,
+            (1, 0, 0),
+            duplicates.who(seen.authors),
+            seen.summary,
+            names[seen.ref],
+        )
+        for seen in decided
     ]
     new = [
         duplicates.Story(
@@ -153,12 +192,14 @@ def _merges(
             entry.title or "",
             sources.get(entry.ref, frozenset()),
             entry.published or entry.first_seen,
-            (0, bool(entry.authors), len(entry.summary)),
+            (0, entry.ref in edited, bool(entry.authors), len(entry.summary)),
+            duplicates.who(entry.authors),
+            entry.summary,
+            names[entry.ref],
         )
         for entry in titled
     ]
-    mine = {entry.ref for entry in titled}
-    return [(each.gone, each.kept) for each in duplicates.merges([*old, *new]) if each.gone in mine]
+    return [(each.gone, each.kept) for each in duplicates.merges([*old, *new]) if each.gone in refs]
 
 
 def _once(
@@ -183,7 +224,8 @@ def _once(
     ]
 
 
-def _same_story(ref: str, belonging: Sequence[types.Claimed]) -> str:
+def same_story(ref: str, belonging: Sequence[types.Claimed]) -> str:
+    """Why an entry is left out that the entry `ref` stands for."""
     title = next((entry.title for entry in belonging if entry.ref == ref), None)
     return f"{curation.SAME_STORY}{ref}" + (f" ({' '.join(title.split())[:80]})" if title else "")
 
@@ -206,9 +248,20 @@ class TopicTest(reports.Report):
     change: str | None
 
 
-def rehearse(app: App, topic: str, newsletter: str | None, weeks: int) -> list[TopicTest]:
-    """What the rules in newsletter.toml would do to a topic's entries of the last weeks; nothing is changed."""
+class Rules(TypedDict, total=False):
+    """Rules to try in place of those in newsletter.toml; what is missing, or None, stays as it is there."""
+
+    include: Sequence[str] | None
+    exclude: Sequence[str] | None
+    min_score: float | None
+
+
+def rehearse(app: App, topic: str, newsletter: str | None, weeks: int, rules: Rules | None = None) -> list[TopicTest]:
+    """What the rules in newsletter.toml, or `rules`, would do to a topic's last weeks; nothing is changed."""
     found, wanted = app.settings.topic_place(topic, newsletter)
+    given = {name: value for name, value in (rules or {}).items() if value is not None}
+    wanted = wanted.model_copy(update=given)
+    relevance.valid([*wanted.include, *wanted.exclude])
     now = app.clock.now()
     result = []
     with app.store.read() as session:
@@ -263,4 +316,5 @@ def _as_claimed(seen: curation.Seen, topic: str, names: Mapping[str, str]) -> ty
         topics=(topic,),
         categories=seen.categories,
         source_name=next((names[url] for url in sorted(seen.sources) if url in names), None),
+        source=min(seen.sources, default=None),
     )

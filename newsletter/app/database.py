@@ -49,7 +49,7 @@ def topics(app: App) -> list[reports.TopicView]:
                 topic=topic.slug,
                 title=topic.title,
                 sources=[source.url for source in topic.sources],
-                subscribers=sum(outbox.audience(session, newsletter.slug, [topic.slug]).values()),
+                subscribers=sum(outbox.audience(session, newsletter.slug, [topic.slug], app.clock.now()).values()),
             )
             for newsletter in app.settings.newsletter
             for topic in newsletter.topic

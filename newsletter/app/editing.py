@@ -50,7 +50,7 @@ def approve(app: App, name: str, by: str) -> reports.ApproveReport:
     with app.store.write() as session:
         row = issues.get(session, name)
         issues.require(row, [IssueState.DRAFT], "only a draft can be approved")
-        sets = outbox.audience(session, opened.newsletter.slug, opened.topics)
+        sets = outbox.audience(session, opened.newsletter.slug, opened.topics, now)
         _, dropped = claims.settle(session, row, refs, now)
         issues.freeze(
             session,
@@ -94,9 +94,15 @@ def unapprove(app: App, name: str) -> None:
 
 
 def render_message(
-    app: App, opened: Opened, *, reader: str | None, topics: Sequence[str], email: str | None = None
+    app: App,
+    opened: Opened,
+    *,
+    reader: str | None,
+    topics: Sequence[str],
+    email: str | None = None,
+    name: str | None = None,
 ) -> tuple[message.Message, str, str]:
-    """(message, HTML, text): for a subscriber, or for a sample reader (at `email`) of `topics` (none: of all)."""
+    """(message, HTML, text): for a subscriber, or for a sample reader of `topics` (none: of all), at `email`."""
     if reader is not None:
         return _for_subscriber(app, opened, reader)
     for topic in topics:
@@ -104,7 +110,7 @@ def render_message(
     chosen = tuple(slug for slug in opened.topics if slug in topics) if topics else opened.topics
     if not chosen:
         raise errors.NotFound(f"{opened.name} has nothing for {', '.join(topics) or 'anybody'}")
-    recipient = sample(app, opened, email)
+    recipient = sample(app, opened, email, name=name)
     token = app.signer.sign(Purpose.MESSAGE_ID, 0, opened.issue_id)
     return _built(opened, opened.edition(chosen), recipient, token, app.clock.now())
 

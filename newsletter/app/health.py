@@ -17,7 +17,7 @@ from sqlmodel import Session
 
 from newsletter import compose as composition
 from newsletter import config, errors, render, store, types
-from newsletter.app import reports
+from newsletter.app import holders, reports
 from newsletter.app.reports import Line
 from newsletter.deliver import dkim, headers, smtp
 from newsletter.store import issues, outbox, sources, tables
@@ -83,8 +83,10 @@ def _templates(app: App) -> Iterable[Line]:
         if not templates.speaks(newsletter.language):
             text = f"{newsletter.slug} is in {newsletter.language}, the templates are in English: translate {WORDS}"
             yield Line("WARN", "templates", text)
-    for name in templates.strangers():
-        near = difflib.get_close_matches(name, templates.shipped(), 1)
+    pages = render.Templates.load_pages(app.workspace.template_folders)
+    shipped = [*templates.shipped(), *pages.shipped()]
+    for name in (*templates.strangers(), *pages.strangers()):
+        near = difflib.get_close_matches(name, shipped, 1)
         hint = f"; did you mean {near[0]}?" if near else ""
         yield Line(
             "WARN", "templates", f"templates/{name} replaces no shipped one, and is used only if another names it{hint}"
@@ -129,14 +131,10 @@ def _topics(app: App) -> Iterable[Line]:
     """People whose topic the settings no longer have get nothing, and nobody would notice."""
     if not _has_tables(app):
         return
-    ours = {(newsletter.slug, topic.slug) for newsletter in app.settings.newsletter for topic in newsletter.topic}
     with app.store.read() as session:
-        held = outbox.held_topics(session)
-    for (newsletter, topic), count in held.items():
-        if (newsletter, topic) not in ours:
-            who = "1 person has" if count == 1 else f"{count} people have"
-            text = f"{who} {newsletter}/{topic}, which is not in newsletter.toml: put it back, or subscribe them anew"
-            yield Line("WARN", "topics", text)
+        gone = holders.gone(session, app.settings)
+    for place, people in gone.items():
+        yield Line("FAIL", "topics", holders.say_gone(place, people, app.settings))
 
 
 def _database(app: App) -> Iterable[Line]:

@@ -59,8 +59,7 @@ class Letter:
     @functools.cached_property
     def reading(self) -> tuple[int, int]:
         """(how many articles, how many minutes they take)."""
-        read = views.as_text(views.parse(render.select(self.issue, self.topics)))
-        return read.count, read.minutes
+        return views.reading(views.parse(render.select(self.issue, self.topics)))
 
 
 def _headers(octets: bytes) -> Iterator[Header]:

@@ -123,11 +123,12 @@ def lend_key(app: App) -> None:
         app.signer = tokens.Signer([secrets.token_bytes(32)])
 
 
-def sample(app: App, opened: Opened, email: str | None = None) -> types.Recipient:
-    """Nobody: subscriber 0, whose links say that this is a test."""
-    return deliver.recipient_of(
-        app.signer, opened.issue_id, subscriber_id=0, email=email or SAMPLE[0], name="" if email else SAMPLE[1]
-    )
+def sample(
+    app: App, opened: Opened, email: str | None = None, *, name: str | None = None, number: int = 0
+) -> types.Recipient:
+    """Nobody: subscriber 0, whose links say that this is a test. `number` tells samples apart that are compared."""
+    shown = name if name is not None else "" if email else SAMPLE[1]
+    return deliver.recipient_of(app.signer, opened.issue_id, subscriber_id=number, email=email or SAMPLE[0], name=shown)
 
 
 def drift(app: App, row: tables.Issue) -> list[str] | None:

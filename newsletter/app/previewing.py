@@ -15,6 +15,7 @@ import contextlib
 import dataclasses
 import datetime as dt
 import hashlib
+import itertools
 import os
 import re
 import threading
@@ -22,13 +23,14 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from newsletter import addresses, config, errors, types, workspace
-from newsletter.app import Newsletter, editing, letters, reports
+from newsletter import addresses, config, errors, subscriberfile, types, workspace
+from newsletter.app import Newsletter, checking, editing, letters, reports
 from newsletter.store import issues, outbox
 from newsletter.types import IssueState
 
 NAMELESS = "nameless"  # the sample reader who gave no name
-SAMPLES = {"": editing.SAMPLE[1], NAMELESS: f"{editing.SAMPLE[0]}, who gave no name"}
+EXAMPLES = "subscribers/example.csv"
+MOST_EXAMPLES = 25
 KEPT = 16  # looks; a page shows one
 Stamp = tuple[object, ...]
 
@@ -41,6 +43,19 @@ class EditionView:
     title: str
     people: int | None
     octets: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sample:
+    """A reader who is nobody. `key` is what the page's address has; `is_example`: of the workspace's EXAMPLES."""
+
+    key: str
+    email: str
+    name: str
+    is_example: bool = False
+
+
+SAMPLES = (Sample("", editing.SAMPLE[0], editing.SAMPLE[1]), Sample(NAMELESS, editing.SAMPLE[0], ""))
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -103,6 +118,7 @@ class Desk:
         self._wrong: errors.ConfigError | None = None
         self._lock = threading.Lock()
         self._kept: dict[str, _Kept] = {}
+        self._samples: tuple[Stamp, Sequence[Sample]] | None = None
         self._assessed: tuple[Stamp, reports.CheckReport, list[EditionView]] | None = None
 
     def close(self) -> None:
@@ -143,6 +159,14 @@ class Desk:
         tops = [place.path / "issues", *place.template_folders]
         below = [Path(folder) for top in tops for folder, _, _ in os.walk(top)]
         return list(dict.fromkeys([place.path, *below]))
+
+    def samples(self) -> Sequence[Sample]:
+        """The readers that an issue can be seen as without being anybody's: ours, and those of EXAMPLES."""
+        path = self._app.workspace.path / EXAMPLES
+        stamp = _stat(path)
+        if self._samples is None or self._samples[0] != stamp:
+            self._samples = (stamp, (*SAMPLES, *(_examples(path) if stamp else ())))
+        return self._samples[1]
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -197,7 +221,7 @@ class Desk:
             look = Look(name, path, seal, (), opened)
             self._letter(look, opened, opened.topics, "")
         except errors.NewsletterError as error:
-            return Look(name, path, seal, tuple(_faults(error, path)), last)
+            return Look(name, path, seal, tuple(checking.unreadable(error, path)), last)
         return look
 
     def _files(self, name: str) -> Stamp:
@@ -231,7 +255,9 @@ class Desk:
     def letter(self, look: Look, topics: Sequence[str] = (), reader: str = "") -> letters.Letter:
         """The message of an edition (topics that are not there are left out), or as a subscriber gets it.
 
-        `reader` is a key of SAMPLES, or a subscriber's address. Raises `errors.NewsletterError` when it cannot be made.
+        `reader` is a key of `samples`, or a subscriber's address.
+
+        Raises `errors.NewsletterError` when it cannot be made.
         """
         if look.opened is None:
             raise errors.NotFound(f"{look.name} could not be read yet")
@@ -242,14 +268,16 @@ class Desk:
         found = look.letters.get((topics, reader))
         if found is not None:
             return found
-        if reader in SAMPLES:
-            address = editing.SAMPLE[0] if reader == NAMELESS else None
-            made, html, text = editing.render_message(self._app, opened, reader=None, topics=topics, email=address)
+        sample = next((each for each in self.samples() if each.key == reader), None)
+        if sample is not None:
+            made, html, text = editing.render_message(
+                self._app, opened, reader=None, topics=topics, email=sample.email, name=sample.name
+            )
         else:
             made, html, text = editing.render_message(self._app, opened, reader=reader, topics=())
             topics = self._topics_of(opened, reader)
         letter = letters.Letter(made.octets, html, text, opened.issue, topics, opened.letterhead.sender[0])
-        if reader in SAMPLES:  # a subscriber may choose other topics at any time
+        if reader in ("", NAMELESS):  # a subscriber may choose other topics at any time
             look.letters[topics, reader] = letter
         return letter
 
@@ -275,7 +303,7 @@ class Desk:
         try:
             return editing.check_opened(self._app, look.opened)
         except errors.NewsletterError as error:
-            return reports.CheckReport(ok=False, errors=list(_faults(error, look.path)), warnings=[], size={})
+            return reports.CheckReport(ok=False, errors=checking.unreadable(error, look.path), warnings=[], size={})
 
     def _editions(self, look: Look, report: reports.CheckReport) -> Iterator[EditionView]:
         """Every edition that somebody would get."""
@@ -285,7 +313,7 @@ class Desk:
         people: dict[tuple[str, ...], int] = {}
         if opened.row is not None:
             with self._app.store.read() as session:
-                people = outbox.audience(session, opened.newsletter.slug, opened.topics)
+                people = outbox.audience(session, opened.newsletter.slug, opened.topics, self._app.clock.now())
         titles = {section.slug: section.title for section in opened.issue.sections}
         for topics in dict.fromkeys([opened.topics, *people]):
             whole = topics == opened.topics and len(topics) > 1
@@ -330,18 +358,15 @@ def _digest(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
-def _faults(error: errors.NewsletterError, path: str) -> Iterator[types.Finding]:
-    """What is wrong, each with its file and line as far as that is known."""
-    if isinstance(error, errors.DraftError):
-        yield from (types.Finding("draft", what, f"{error.path}:{line}") for line, what in error.problems)
-    elif isinstance(error, errors.TemplateError):
-        where = f"templates/{error.name}" + (f":{error.line}" if error.line else "")
-        yield types.Finding("template", str(error).removeprefix(f"{where}: "), where)
-    elif isinstance(error, errors.ConfigError):
-        yield from (types.Finding("settings", problem, config.FILE) for problem in error.problems)
-    else:
-        code = "database" if isinstance(error, errors.StoreError) else "issue"
-        yield types.Finding(code, str(error), "" if code == "database" else path)
+def _examples(path: Path) -> Iterator[Sample]:
+    """The first of a file; one that cannot be read has none, and `subscribers import` says what is wrong with it."""
+    try:
+        people = subscriberfile.read(path.read_bytes())
+    except (OSError, errors.UsageError):
+        return
+    rows = (row for row in people if isinstance(row, subscriberfile.Row))
+    for row in itertools.islice(rows, MOST_EXAMPLES):
+        yield Sample(f"example:{row.address.email}", row.address.email, row.name, is_example=True)
 
 
 def is_name(text: str) -> bool:

@@ -63,13 +63,14 @@ class CollectReport(Report):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class ImportReport(Report):
-    """What `entries import` did. `held`: kept out by a rule."""
+    """What `entries import` did. `notes`: what was assumed of the file."""
 
     rows: int
     added: int
     updated: int
     unchanged: int
     rejected: list[types.BadRow]
+    notes: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -229,10 +230,11 @@ class FoundFeed(Report):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class DiscoverReport(Report):
-    """The feeds of a page, and what else was tried: (address, why it is none)."""
+    """The feeds of a page, and what else was tried: (address, why it is none). `missing`: why there is no such page."""
 
     feeds: list[FoundFeed]
     tried: list[tuple[str, str]]
+    missing: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -310,8 +312,56 @@ class Peer(Report):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Run(Report):
+    """What a whole process took, with those that it started. `peak_mb` is None where the system does not tell."""
+
+    seconds: float
+    cpu_s: float
+    peak_mb: float | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PollPeer(Report):
+    """Another program at the same sources. `ratio`: our CPU time at the first visit, as a share of its."""
+
+    run: Run
+    ratio: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PollBench(Report):
+    """How many sources were asked: at first, and again when nothing had changed.
+
+    `limit_s` is what the latency alone takes, with one connection a host and as many at once as the settings' default.
+    """
+
+    sources: int
+    hosts: int
+    latency_ms: int
+    entries: int
+    failed: int
+    limit_s: float
+    first: Run
+    again: Run
+    peers: dict[str, PollPeer]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ImportBench(Report):
+    """What `bench import` measured: the first import, and the same again. The counts are the first one's."""
+
+    rows: int
+    added: int
+    unchanged: int
+    suppressed: int
+    rows_per_second: int
+    first: Run
+    again: Run
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class FeedBench(Report):
-    """What `bench feeds` measured. `refused`: files that are no feed."""
+    """What `bench feeds` measured. `refused`: files that are no feed. `polling` is None when it was left out."""
 
     files: int
     refused: int
@@ -321,6 +371,7 @@ class FeedBench(Report):
     seconds: float
     peak_mb: float
     peers: dict[str, Peer]
+    polling: PollBench | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

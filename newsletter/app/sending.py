@@ -53,7 +53,7 @@ def send(
 def _refuse_nobody(app: App, opened: editing.Opened) -> None:
     """An issue sent to nobody would be sent for good; most often people were imported and never made active."""
     with app.store.read() as session:
-        if outbox.audience(session, opened.newsletter.slug, opened.topics):
+        if outbox.audience(session, opened.newsletter.slug, opened.topics, app.clock.now()):
             return
         pending = outbox.pending(session, opened.newsletter.slug, opened.topics)
     why = f"nobody would get {opened.name}: no active subscriber has one of its topics ({', '.join(opened.topics)})"
@@ -170,10 +170,11 @@ def plan(app: App, opened: editing.Opened) -> int:
         if row.state in (IssueState.SENDING, IssueState.SENT):  # another `send` was faster
             return outbox.audience_size(session, row.id or 0)
         issues.require(row, [IssueState.APPROVED], "it cannot be planned")
-        sets = outbox.audience(session, opened.newsletter.slug, opened.topics)
+        now = app.clock.now()
+        sets = outbox.audience(session, opened.newsletter.slug, opened.topics, now)
         editions = {topics: issues.add_edition(session, row, opened.edition(topics)).id or 0 for topics in sets}
-        total = outbox.plan(session, row.id or 0, opened.newsletter.slug, opened.topics, editions)
-        row.state, row.planned_at, row.reason = IssueState.SENDING, app.clock.now(), None
+        total = outbox.plan(session, row.id or 0, opened.newsletter.slug, opened.topics, editions, now=now)
+        row.state, row.planned_at, row.reason = IssueState.SENDING, now, None
         return total
 
 

@@ -87,6 +87,7 @@ def discover(app: App, url: str) -> reports.DiscoverReport:
     return reports.DiscoverReport(
         [reports.FoundFeed(seen.asked, seen.title, len(seen.entries)) for seen in found.feeds],
         [(seen.asked, seen.error or "") for seen in found.failed],
+        found.missing,
     )
 
 

@@ -191,7 +191,7 @@ def with_origins(text: str, origins: Mapping[str, str]) -> str:
     eol = "\r\n" if "\r\n" in opening[0] else "\n"
     grouped: dict[str, list[str]] = {}
     for ref, origin in origins.items():
-        grouped.setdefault(_printable(origin), []).append(ref)
+        grouped.setdefault(printable(origin), []).append(ref)
     lines = [f"# - {origin}: {' '.join(refs)}" for origin, refs in grouped.items()]
     note = "".join(line + eol for line in [_HEAD, *lines]) if lines else ""
     return text[: opening.end()] + front + note + text[closing.start() :]
@@ -207,7 +207,7 @@ def origins_in(text: str) -> dict[str, str]:
     return found
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """One line that a TOML comment may hold."""
     plain = "".join(char for char in text if unicodedata.category(char)[0] != "C" or char == " ")
     return plain if len(plain) <= 200 else plain[:199] + "…"

@@ -26,7 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "sources": ("sources:sources", "Where entries come from."),
     "collect": ("sources:collect", "Fetch what is new."),
     "entries": ("entries:entries", "The articles that were found."),
-    "topics": ("workspace:topics", "The topics that subscribers pick."),
+    "topics": ("topics:topics", "The topics that subscribers pick."),
     "compose": ("issues:compose", "Write the draft of the next issue."),
     "issues": ("issues:issues", "The issues and their states."),
     "check": ("issues:check", "Look for mistakes before anyone is mailed."),
@@ -42,11 +42,13 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "release": ("sending:release", "Let a held issue go on."),
     "cancel": ("sending:cancel", "Give an issue up before its first mail."),
     "subscribers": ("subscribers:subscribers", "The people."),
+    "serve": ("serve:serve", "The public pages, and the mails about subscriptions."),
     "schedule": ("workspace:schedule", "What will happen when."),
     "mailbox": ("mailbox:mailbox", "A catch-all mail server with a page to read what arrived."),
     "doctor": ("workspace:doctor", "Is everything in order?"),
     "config": ("workspace:config", "The settings."),
     "db": ("workspace:db", "The database."),
+    "api-keys": ("apikeys:api_keys", "The programs that may ask the API."),
     "bench": ("bench:bench", "How fast this machine is at it."),
 }
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MARKER = ".newsletter-demo"
 PEOPLE = "subscribers/demo.csv"
+HOST = "127.0.0.1"
 SMTP_PORT = 1025  # where `newsletter mailbox` listens: what the demo's settings say once it is over
 
 Tell = Callable[[str, str], None]
@@ -49,11 +50,14 @@ Tell = Callable[[str, str], None]
 @click.option(
     "--subscribers", "count", default=25, show_default=True, type=click.IntRange(1, 1_000_000), help="How many people."
 )
-@click.option("--serve", is_flag=True, help="Then show the mail in a browser, until Ctrl-C.")
-@click.option("--port", default=8025, show_default=True, type=click.IntRange(0, 65535), help="Where --serve shows it.")
+@click.option("--serve", is_flag=True, help="Then show the mail and the editor's page in a browser, until Ctrl-C.")
+@click.option("--port", default=8025, show_default=True, type=click.IntRange(0, 65535), help="Where the mail is shown.")
+@click.option(
+    "--preview-port", default=8001, show_default=True, type=click.IntRange(0, 65535), help="Where the editor's page is."
+)
 @output.json_option
 @output.example("newsletter demo", "newsletter demo --dir try --subscribers 500", "newsletter demo --serve")
-def demo(*, folder: Path, count: int, serve: bool, port: int, as_json: bool) -> int:
+def demo(*, folder: Path, count: int, serve: bool, port: int, preview_port: int, as_json: bool) -> int:
     """The whole job, offline, on a sample workspace, in a few seconds.
 
     Feeds are fetched over HTTP from this machine, mail is sent over SMTP to a mail server on this machine that keeps
@@ -79,9 +83,11 @@ def demo(*, folder: Path, count: int, serve: bool, port: int, as_json: bool) -> 
             output.emit(report)
         else:
             _point(folder, report)
-        if serve:
-            _serve(maildir, port)
-        (folder / config.FILE).write_text(sample.settings(feeds, SMTP_PORT), "utf-8")
+        try:
+            if serve:
+                _serve(folder, port, preview_port)
+        finally:  # also when a port is taken: what is left is a workspace that works
+            (folder / config.FILE).write_text(sample.settings(feeds, SMTP_PORT), "utf-8")
     counts = report["send"]["counts"]
     return 0 if counts["sent"] == report["messages"] == report["send"]["audience"] else 1
 
@@ -195,15 +201,25 @@ def _point(folder: Path, report: dict[str, Any]) -> None:
     click.echo(f"\nDone in {report['seconds']} s, and nothing left this machine.")
 
 
-def _serve(maildir: Path, port: int) -> None:
-    from newsletter.web import mailbox, serving
+def _serve(folder: Path, port: int, preview_port: int) -> None:
+    """The mail, and the editor's page with the issue that was sent."""
+    from newsletter import app as wiring
+    from newsletter.app import previewing
+    from newsletter.web import mailbox, preview, serving
 
-    def opened(url: str) -> None:
-        output.say(f"page      {url}  (Ctrl-C stops)")
+    def opened(what: str, url: str) -> None:
+        output.say(f"{what:<10}{url}  (Ctrl-C stops)")
         if mailbox_command.has_screen():
             webbrowser.open(url)
 
-    serving.serve_page(mailbox.mailbox_app(maildir), "127.0.0.1", port, opened)
+    desk = previewing.Desk(wiring.open_app(folder))
+    with contextlib.closing(desk):
+        page = preview.preview_app(desk, by="demo")
+        mail = mailbox.mailbox_app(folder / mailbox_command.FOLDER)
+        serving.serve(
+            serving.Served(page, HOST, preview_port, lambda url: opened("preview", url), page.state.closing),
+            serving.Served(mail, HOST, port, lambda url: opened("mailbox", url)),
+        )
 
 
 @contextlib.contextmanager

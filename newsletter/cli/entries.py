@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from newsletter import errors
+from newsletter import errors, types
 from newsletter.cli import output
 
 if TYPE_CHECKING:
@@ -164,9 +164,12 @@ def entries_restore(
     done, refused = output.app(ctx).restore_entries(refs, newsletter, dry_run=dry_run)
     if as_json:
         output.emit({"restored": done, "refused": refused, "dry_run": dry_run})
+    elif dry_run or not done:
+        output.say(f"{done} {'would wait' if dry_run else 'wait'} again")
     else:
-        then = "; `newsletter compose --refresh` takes them now" if done and not dry_run else ""
-        output.say(f"{done} {'would wait' if dry_run else 'wait'} again{then}")
+        stands = any(row.state == types.IssueState.DRAFT for row in output.app(ctx).issues(newsletter))
+        then = "`newsletter compose --refresh` takes them now" if stands else "the next issue takes them"
+        output.say(f"{done} wait again; {then}")
     known = {row["id"] for ref in refused for row in output.app(ctx).entries(ref=ref)}
     for ref in refused:
         output.warn(f"{ref}: an issue has it" if ref in known else f"{ref}: there is no such entry")
@@ -182,6 +185,8 @@ def _tell(ctx: click.Context, report: reports.ImportReport, name: str, *, as_jso
             f"{report.rows} row(s): {report.added} added, {report.updated} updated, {report.unchanged} unchanged, "
             f"{len(report.rejected)} refused"
         )
+    for note in report.notes:
+        output.warn(f"{name}: {note}")
     for bad in report.rejected:
         output.warn(f"{name}:{bad.line}: {bad.value!r}: {bad.reason}")
     if report.rejected:

@@ -47,7 +47,8 @@ def mailbox(ctx: click.Context, *, port: int, web_port: int, host: str, folder: 
             output.warn(
                 f"warning: {host} can be reached from outside: whoever does can fill this disk and read this mail"
             )
-        serving.serve_page(web.mailbox_app(maildir, host), host, web_port, lambda url: _opened(url, show=not no_open))
+        page = web.mailbox_app(maildir, host)
+        serving.serve(serving.Served(page, host, web_port, lambda url: _opened(url, show=not no_open)))
     output.say("stopped")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import functools
+import gc
 import inspect
 import json
 import sys
@@ -25,8 +26,11 @@ def app(ctx: click.Context) -> Newsletter:
     """The application on the workspace that the options name; opened once, closed when the command ends."""
     options = ctx.find_root().obj
     if options.app is None:
+        gc.disable()  # modules live as long as the command: to look for garbage among them is a tenth of a short one
         from newsletter import app as wiring
 
+        gc.freeze()
+        gc.enable()
         options.app = wiring.open_app(options.folder, options.now)
         ctx.find_root().call_on_close(options.app.close)
     found: Newsletter = options.app

@@ -31,7 +31,8 @@ def preview(ctx: click.Context, *, issue: str | None, port: int, no_open: bool) 
     desk = previewing.Desk(output.app(ctx))
     try:
         page = web.preview_app(desk, desk.find(issue) if issue else None, by=_me())
-        serving.serve_page(page, HOST, port, lambda url: _opened(url, show=not no_open), page.state.closing)
+        show = not no_open
+        serving.serve(serving.Served(page, HOST, port, lambda url: _opened(url, show=show), page.state.closing))
     finally:
         desk.close()
     output.say("stopped")

@@ -91,9 +91,9 @@ def _tell_check(row: reports.SourceCheck) -> None:
 @click.pass_context
 @output.example("newsletter sources discover blog.example.org", "newsletter sources discover https://github.com/o/repo")
 def sources_discover(ctx: click.Context, url: str, as_json: bool) -> None:
-    """Find the feeds of a page: those it names, those its site is known for, the usual places. Exit 1 without one.
+    """Find the feeds of a page: those it names, those its site is known for, the usual places.
 
-    Each is fetched and read before it is named.
+    Exit 1 without a feed, or without such a page. Each is fetched and read before it is named.
     """
     report = output.app(ctx).discover(url)
     if as_json:
@@ -101,11 +101,13 @@ def sources_discover(ctx: click.Context, url: str, as_json: bool) -> None:
     else:
         for feed in report.feeds:
             output.result(f"{feed.url}  {_entries(feed.entries)}{f', “{feed.title}”' if feed.title else ''}")
+        if report.feeds and report.missing:
+            output.warn(f"{url}: {report.missing}; what was found stands in the usual places beside it")
         if not report.feeds:
             output.warn(f"no feed was found from {url}; tried:")
             for tried, why in report.tried:
                 output.warn(f"  {tried}: {why}")
-    if not report.feeds:
+    if report.missing or not report.feeds:
         ctx.exit(1)
 
 
@@ -233,7 +235,7 @@ def collect(
     for source in report.sources:
         if source.error:
             output.warn(f"{source.url}: {source.error}")
-        elif source.note and not source.note.startswith(types.EMPTY_EXPECTED):
+        if source.note and not source.note.startswith(types.EMPTY_EXPECTED):
             output.warn(f"{source.url}: {source.note}")
     if failed and as_seen:
         output.warn("what failed was not seen: run this again once it answers, or its old entries will count as new")
@@ -259,7 +261,8 @@ def _span(text: str) -> dt.timedelta:
     try:
         span = config.parse_duration(text)
     except ValueError as error:
-        raise click.BadParameter(str(error), param_hint="--backfill") from None
+        units = "; its units are s, m, h and d, so that ten weeks are 70d"
+        raise click.BadParameter(f"{error}{units}", param_hint="--backfill") from None
     assert isinstance(span, dt.timedelta)
     if span > LONGEST_BACKFILL:
         raise click.BadParameter("is longer than a hundred years", param_hint="--backfill")

@@ -1,27 +1,58 @@
-"""`subscribers`: the people."""
+"""`subscribers`: the people. What is done to many at once is in `many`."""
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
 import io
+import json
 import os
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 from newsletter import types
-from newsletter.cli import output
+from newsletter.cli import many, output, shown
+from newsletter.cli.many import email_argument, newsletter_option, topics_option
 
 if TYPE_CHECKING:
     from newsletter.store import audience
 
+F = TypeVar("F", bound=Callable[..., Any])
 STATES = [state.value for state in types.SubscriberState]
-newsletter_option = click.option("--newsletter", metavar="N", help="A newsletter's slug.")
-topics_option = click.option(
-    "--topic", "topics", metavar="T", multiple=True, help="A topic, like rl-agents or weekly/rl-agents; again for more."
-)
-email_argument = click.argument("email")
+
+
+class Day(click.ParamType[dt.datetime]):
+    """A date, or an ISO 8601 time; without a zone in UTC."""
+
+    name = "DATE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dt.datetime:
+        """Parse it."""
+        try:
+            moment = value if isinstance(value, dt.datetime) else dt.datetime.fromisoformat(value)
+        except ValueError:
+            self.fail(f"{value!r} is no date; write it like 2026-09-01", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=dt.UTC)
+
+
+def filter_options(function: F) -> F:
+    """The options that say whom to list: all that are given must hold."""
+    for decorate in reversed(
+        (
+            click.option("--newsletter", metavar="N", help="Who has any topic of this newsletter now."),
+            click.option("--topic", metavar="T", help="Who has this topic now."),
+            click.option("--state", type=click.Choice(STATES), help="Who is in this state."),
+            click.option("--since", type=Day(), metavar="DATE", help="Who came on that day or later."),
+            click.option("--source", metavar="HOW", help="Who came so: a file's name, page, api, cli."),
+            click.option("--match", metavar="TEXT", help="Whose address or name holds this."),
+            click.option("--tag", metavar="TAG", help="Who has this tag."),
+        )
+    ):
+        function = decorate(function)
+    return function
 
 
 @click.group(cls=output.Group)
@@ -42,6 +73,7 @@ def subscribers() -> None:
     show_default=True,
     help="`active` only with their consent.",
 )
+@output.dry_run_option
 @output.json_option
 @click.pass_context
 @output.example(
@@ -57,6 +89,7 @@ def add(
     newsletter: str | None,
     topics: tuple[str, ...],
     state: str,
+    dry_run: bool,
     as_json: bool,
 ) -> None:
     """Put one person on file. Nobody is mailed by this, and a pending person gets no issue.
@@ -73,11 +106,14 @@ def add(
         newsletter=newsletter,
         topics=topics,
         state=types.SubscriberState(state),
+        dry_run=dry_run,
     )
     if as_json:
-        output.emit({"result": what, "subscribers": [_json(person)]})
+        output.emit({"result": what, "subscribers": [shown.person(person)]})
     else:
-        output.say(f"{person.email}: {what}; {person.state}; {', '.join(person.topics) or 'no topic'}")
+        output.say(
+            f"{person.email}: {'would be ' * dry_run}{what}; {person.state}; {', '.join(person.topics) or 'no topic'}"
+        )
 
 
 @subscribers.command("import")
@@ -88,12 +124,18 @@ def add(
     "--state", type=click.Choice(["active", "pending"]), help="Else the file's own state holds, else they are pending."
 )
 @click.option("--map", "columns", metavar="email=COLUMN", multiple=True, help="Name a column that is not recognised.")
+@click.option("--topic-from", metavar="COLUMN", help="Make topics of the groups, tags or lists in this column.")
+@click.option(
+    "--map-topic", "groups", metavar="GROUP=TOPIC", multiple=True, help="Which topic a group is; GROUP= leaves it out."
+)
+@click.option("--tags-from", metavar="COLUMN", help="Keep what is in this column as tags.")
 @output.dry_run_option
 @output.json_option
 @click.pass_context
 @output.example(
     "newsletter subscribers import people.csv --topic rl-agents --state active",
     "newsletter subscribers import people.csv --map email=Correo --dry-run",
+    "newsletter subscribers import mc.csv --topic-from TAGS --map-topic 'Robot club=robots' --map-topic 'VIP='",
     "sort -u addresses.txt | newsletter subscribers import -",
 )
 def import_(
@@ -104,6 +146,9 @@ def import_(
     topics: tuple[str, ...],
     state: str | None,
     columns: tuple[str, ...],
+    topic_from: str | None,
+    groups: tuple[str, ...],
+    tags_from: str | None,
     dry_run: bool,
     as_json: bool,
 ) -> None:
@@ -113,15 +158,16 @@ def import_(
     do. Nobody who left, bounced, complained or is suppressed comes back by an import; a file that says somebody left
     is believed. A bad row is reported with its line, the others go in, and the exit code is 1.
     """
-    from newsletter.app import people
+    from newsletter.app import importing
 
-    result = people.import_file(
+    result = importing.import_file(
         output.app(ctx),
         file,
         newsletter=newsletter,
         topics=topics,
         state=types.SubscriberState(state) if state else None,
-        mapping=_mapping(columns),
+        mapping={**_pairs("--map email=COLUMN", columns), **({"tags": tags_from} if tags_from else {})},
+        groups=importing.Groups(topic_from, _pairs("--map-topic GROUP=TOPIC", groups, may_be_empty=True)),
         dry_run=dry_run,
     )
     if as_json:
@@ -129,7 +175,13 @@ def import_(
     else:
         for bad in result.rejected:
             output.warn(f"{file}:{bad.line}: {bad.reason}")
+        for value, count in result.unmapped.items():
+            output.warn(
+                f"{value!r} is no topic here ({count} row{'s' * (count != 1)}); --map-topic 'GROUP=TOPIC' says which"
+            )
         output.say(("it would be: " if dry_run else "") + _summary(result))
+        if result.idle:
+            output.say(f"{result.idle} of those added have no topic: they get nothing")
         if state is None and result.added:
             output.say(
                 "who has no state of their own in the file is pending: not mailed; --state active says you have consent"
@@ -139,18 +191,22 @@ def import_(
 
 
 @subscribers.command("list")
-@newsletter_option
-@click.option("--topic", metavar="T", help="Who has this topic now.")
-@click.option("--state", type=click.Choice(STATES), help="Who is in this state.")
+@filter_options
 @output.json_option
 @click.pass_context
-@output.example("newsletter subscribers list --topic rl-agents --state active")
-def list_(ctx: click.Context, *, newsletter: str | None, topic: str | None, state: str | None, as_json: bool) -> None:
+@output.example(
+    "newsletter subscribers list --topic rl-agents --state active",
+    "newsletter subscribers list --since 2026-09-01 --source page --match @example.org",
+)
+def list_(ctx: click.Context, /, *, as_json: bool, **filters: Any) -> None:
     """Who is on file, with their topics."""
     from newsletter.app import people
 
-    wanted = types.SubscriberState(state) if state else None
-    _print(people.listing(output.app(ctx), newsletter=newsletter, topic=topic, state=wanted), as_json=as_json)
+    found = people.listing(output.app(ctx), **_filters(filters))
+    if as_json:
+        shown.emit(map(shown.person, found), sys.stdout)
+    else:
+        shown.table(found)
 
 
 @subscribers.command()
@@ -159,111 +215,107 @@ def list_(ctx: click.Context, *, newsletter: str | None, topic: str | None, stat
 @click.pass_context
 @output.example("newsletter subscribers show anna@example.org")
 def show(ctx: click.Context, *, email: str, as_json: bool) -> None:
-    """One person, by any spelling of the address."""
+    """One person's whole story, by any spelling of the address: consent, subscriptions, deliveries, what came back."""
     from newsletter.app import people
 
-    _print([people.show(output.app(ctx), email)], as_json=as_json)
+    person, records = people.show_story(output.app(ctx), email)
+    if as_json:
+        output.emit({"subscribers": [shown.person(person)], "story": people.as_json(records)})
+        return
+    shown.table([person])
+    shown.tell(records)
 
 
 @subscribers.command()
-@click.option("--state", type=click.Choice(STATES), help="Only who is in this state.")
+@filter_options
+@click.option("--person", metavar="EMAIL", help="All that is stored about one person, as JSON, for them.")
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False), help="Write there instead of to stdout.")
+@output.json_option
 @click.pass_context
 @output.example(
-    "newsletter subscribers export --out people.csv", "newsletter subscribers export --state active | wc -l"
+    "newsletter subscribers export --out people.csv",
+    "newsletter subscribers export --state active --tag donor | wc -l",
+    "newsletter subscribers export --person anna@example.org --out anna.json",
 )
-def export(ctx: click.Context, *, state: str | None, out: str | None) -> None:
+def export(ctx: click.Context, /, *, person: str | None, out: str | None, as_json: bool, **filters: Any) -> None:
     """Everybody as CSV, which `import` takes back, and which is harmless in a spreadsheet."""
     from newsletter.app import people
 
-    wanted = types.SubscriberState(state) if state else None
-    app = output.app(ctx)
+    app, wanted = output.app(ctx), _filters(filters)
+    if person is not None and any(wanted.values()):
+        raise click.UsageError("--person stands alone: it is everything about one")
+    records = people.everything_about(app, person) if person is not None else None
+    with _writing(out) as stream:
+        if records is not None:
+            view, story = records
+            document = {"subscriber": shown.person(view) if view else None, "story": people.as_json(story)}
+            stream.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+            return
+        if as_json:
+            count = shown.emit(map(people.record, people.exported(app, **wanted)), stream)
+        else:
+            count = people.export(app, stream, **wanted)
+    if out is not None:
+        output.say(f"{out}: {count} rows")
+
+
+@subscribers.command()
+@click.argument("old")
+@click.argument("new")
+@output.dry_run_option
+@output.json_option
+@click.pass_context
+@output.example("newsletter subscribers move anna@example.org anna@example.net")
+def move(ctx: click.Context, *, old: str, new: str, dry_run: bool, as_json: bool) -> None:
+    """Give a person another address, because they ask for it.
+
+    Their topics and their story go along. Links to their preferences that the old address got end; those to leave work
+    for ever.
+    """
+    from newsletter.app import people
+
+    person = people.move(output.app(ctx), old, new, dry_run=dry_run)
+    if as_json:
+        output.emit({"old": old, "dry_run": dry_run, "subscribers": [shown.person(person)]})
+    else:
+        output.say(f"{old} {'would be' if dry_run else 'is'} {person.email} now; {person.state}")
+
+
+for command in many.COMMANDS:
+    subscribers.add_command(command)
+
+
+# -- what is shown -------------------------------------------------------------------------------------------------
+
+
+def _filters(given: dict[str, Any]) -> audience.Filters:
+    state = types.SubscriberState(given["state"]) if given["state"] else None
+    return {**given, "state": state}  # type: ignore[typeddict-item]  # click has checked the names
+
+
+@contextlib.contextmanager
+def _writing(out: str | None) -> Iterator[TextIO]:
     if out is None:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(encoding="utf-8")  # whatever the locale: `import` reads it
-        people.export(app, sys.stdout, state=wanted)
+        yield sys.stdout
         return
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)  # addresses are nobody's business
     except OSError as error:
         raise click.UsageError(f"{out} cannot be written: {error.strerror}") from None
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as stream:
-        count = people.export(app, stream, state=wanted)
-    output.say(f"{out}: {count} rows")
+        yield stream
 
 
-@subscribers.command()
-@email_argument
-@newsletter_option
-@topics_option
-@output.dry_run_option
-@output.json_option
-@click.pass_context
-@output.example(
-    "newsletter subscribers unsubscribe anna@example.org",
-    "newsletter subscribers unsubscribe anna@example.org --topic rl-agents",
-)
-def unsubscribe(
-    ctx: click.Context, *, email: str, newsletter: str | None, topics: tuple[str, ...], dry_run: bool, as_json: bool
-) -> None:
-    """End a person's subscriptions: all of them, a newsletter's, or some topics.
-
-    Works at once, also while an issue is being sent. No import and no command brings them back.
-    """
-    from newsletter.app import people
-
-    ended = people.unsubscribe(output.app(ctx), email, newsletter=newsletter, topics=topics, dry_run=dry_run)
-    if as_json:
-        output.emit({"email": email, "ended": list(ended)})
-    elif ended:
-        output.say(f"{email} {'would leave' if dry_run else 'has left'} {', '.join(ended)}")
-    else:
-        output.say(f"{email} has nothing more to leave")
-
-
-@subscribers.command()
-@email_argument
-@newsletter_option
-@click.option("--reason", default="by hand", show_default=True, help="Why; every listing shows it.")
-@output.json_option
-@click.pass_context
-@output.example('newsletter subscribers suppress anna@example.org --reason "asked by phone"')
-def suppress(ctx: click.Context, *, email: str, newsletter: str | None, reason: str, as_json: bool) -> None:
-    """Never mail this address, whether it is on file or not. Beats imports, forms and commands."""
-    from newsletter.app import people
-
-    new = people.suppress(output.app(ctx), email, newsletter=newsletter, reason=reason)
-    if as_json:
-        output.emit({"email": email, "suppressed": True, "changed": new})
-    else:
-        output.say(f"{email} is suppressed" + ("" if new else " already"))
-
-
-@subscribers.command()
-@email_argument
-@newsletter_option
-@output.json_option
-@click.pass_context
-@output.example("newsletter subscribers unsuppress anna@example.org")
-def unsuppress(ctx: click.Context, *, email: str, newsletter: str | None, as_json: bool) -> None:
-    """Take a suppression back. Who left, bounced or complained stays so."""
-    from newsletter.app import people
-
-    people.unsuppress(output.app(ctx), email, newsletter=newsletter)
-    if as_json:
-        output.emit({"email": email, "suppressed": False, "changed": True})
-    else:
-        output.say(f"{email} is suppressed no more")
-
-
-def _mapping(columns: Iterable[str]) -> dict[str, str]:
-    mapping = {}
-    for column in columns:
-        kind, _, heading = column.partition("=")
-        if not heading:
-            raise click.UsageError(f"--map {column}: write it like --map email=COLUMN")
-        mapping[kind.strip()] = heading
-    return mapping
+def _pairs(form: str, given: Iterable[str], *, may_be_empty: bool = False) -> dict[str, str]:
+    pairs = {}
+    for pair in given:
+        name, sign, value = pair.rpartition("=") if may_be_empty else pair.partition("=")
+        if not sign or not name.strip() or not (value or may_be_empty):
+            raise click.UsageError(f"{form.split(maxsplit=1)[0]} {pair}: write it like {form}")
+        pairs[name.strip()] = value.strip()
+    return pairs
 
 
 def _summary(result: audience.Imported) -> str:
@@ -271,7 +323,8 @@ def _summary(result: audience.Imported) -> str:
         "added": result.added,
         "updated": result.updated,
         "unchanged": result.unchanged,
-        "left out on purpose (they left, or are suppressed)": result.suppressed,
+        "left out on purpose (they left, or are suppressed)": result.suppressed - result.noted,
+        "noted as gone (the file says that they left, bounced or are suppressed)": result.noted,
         "rejected": len(result.rejected),
     }
     parts = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
@@ -285,28 +338,8 @@ def _imported(result: audience.Imported) -> dict[str, Any]:
         "updated": result.updated,
         "unchanged": result.unchanged,
         "suppressed": result.suppressed,
+        "noted": result.noted,
+        "without_topic": result.idle,
+        "unmapped": dict(result.unmapped),
         "rejected": [{"line": bad.line, "value": bad.value, "reason": bad.reason} for bad in result.rejected],
     }
-
-
-def _json(person: audience.SubscriberView) -> dict[str, Any]:
-    return {
-        "email": person.email,
-        "name": person.name,
-        "state": person.state,
-        "language": person.language,
-        "topics": list(person.topics),
-        "suppressed": person.suppressed,
-        "since": person.since.isoformat(),
-    }
-
-
-def _print(found: Iterable[audience.SubscriberView], *, as_json: bool) -> None:
-    if as_json:
-        output.emit({"subscribers": [_json(person) for person in found]})
-        return
-    rows = (
-        (person.email, person.name, person.state, ", ".join(person.topics), person.suppressed, person.since.date())
-        for person in found
-    )
-    output.table(("email", "name", "state", "topics", "suppressed", "since"), rows)

@@ -59,14 +59,35 @@ def topics_list(ctx: click.Context, as_json: bool) -> None:
     "--weeks", type=click.IntRange(1, 104), default=4, show_default=True, help="How far to look back, by first seen."
 )
 @click.option("--changes", is_flag=True, help="Only what would be decided otherwise than it was.")
+@click.option(
+    "--include", multiple=True, metavar="RULE", help="Try this in place of the topic's include rules; again for more."
+)
+@click.option(
+    "--exclude", multiple=True, metavar="RULE", help="Try this in place of its exclude rules; again for more."
+)
+@click.option("--min-score", type=click.FloatRange(min=0), help="Try this in place of its min_score.")
 @output.json_option
 @click.pass_context
-@output.example("newsletter topics test rl-agents", "newsletter topics test rl-agents --weeks 8 --changes")
+@output.example(
+    "newsletter topics test rl-agents --weeks 8 --changes",
+    "newsletter topics test rl-agents --include 'policy optimi[sz]ation' --exclude survey",
+)
 def topics_test(
-    ctx: click.Context, *, topic: str, newsletter: str | None, weeks: int, changes: bool, as_json: bool
+    ctx: click.Context,
+    *,
+    topic: str,
+    newsletter: str | None,
+    weeks: int,
+    changes: bool,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    min_score: float | None,
+    as_json: bool,
 ) -> None:
-    """What the rules in newsletter.toml would do to the last weeks' entries. Nothing is changed."""
-    rows = output.app(ctx).test_topic(topic, newsletter, weeks=weeks)
+    """What the rules in newsletter.toml, or those given here, would do to the last weeks' entries."""
+    rows = output.app(ctx).test_topic(
+        topic, newsletter, weeks=weeks, include=include or None, exclude=exclude or None, min_score=min_score
+    )
     shown = [row for row in rows if row.change or not changes]
     counts = {
         "entries": len(rows),

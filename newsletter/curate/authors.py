@@ -30,11 +30,22 @@ def subject(authors: Sequence[str]) -> Subject:
     called = [credited.the(each.name) if each.group else each.name for each in found.named]
     if found.others or len(called) > names.MOST:
         return Subject(f"{_capital(called[0])} et al.", "They", plural=True, known=True)
-    called[1:] = [re.sub(r"^The (?=.*Collaboration$)", "the ", name) for name in called[1:]]
+    called[1:] = [
+        re.sub(r"^The ", "the ", name) if each.group else name
+        for name, each in zip(called[1:], found.named[1:], strict=True)
+    ]
     phrase = _capital(" and ".join(filter(None, (", ".join(called[:-1]), called[-1]))))
     if len(called) > 1:
         return Subject(phrase, "They", plural=True, known=True)
+    if found.named[0].group and _MEMBERS.search(phrase):
+        return Subject(phrase, "They", plural=True, known=True)
     return Subject(phrase, "It" if found.named[0].group else phrase, plural=False, known=True)
+
+
+_MEMBERS = re.compile(
+    r"(?i)\b(?:investigators|authors|researchers|scientists|developers|contributors|maintainers|editors|bloggers|"
+    r"members)$"
+)
 
 
 # What would make the phrase another one: "Liu" is not "Liu and Smith", "Liu's rival", or "Liukang".

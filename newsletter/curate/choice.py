@@ -10,18 +10,17 @@ import functools
 import re
 from collections.abc import Sequence
 
-from newsletter.curate import authors, guard, pronouns, tex, verbs, voice
+from newsletter.curate import authors, bare, guard, others, pronouns, tex, unbound, verbs, voice
 
 LONG = 420  # characters
 NEVER = -50.0
 
 _DOES = re.compile(
-    r"(?P<who>\b(?:[Ww]e|I|(?:[Mm]y|[Oo]ur) (?:colleagues|co-authors|students?) and (?:I|we)|"
-    r"(?:[Tt]he|[Tt]hese) (?:authors|researchers)|et al\.|"
-    rf"(?:[Tt]his|[Tt]he present|[Tt]he current|[Oo]ur|[Tt]he){voice.KIND} {voice.PAPER}))(?:, [^,]{{2,60}},)?"
+    r"(?P<who>\b(?:[Ww]e|I|(?:[Mm]y|[Oo]ur) (?:colleagues|co-authors|students?) and (?:I|we)|(?:[Tt]he|[Tt]hese) "
+    r"(?:authors|researchers)|et al\.|"
+    rf"(?:[Tt]his|[Tt]he present|[Tt]he current|[Oo]ur|[Tt]he){bare.KIND} {bare.PAPER}))(?:, [^,]{{2,60}},)?"
     r"(?: (?:(?!apply|rely|imply|supply)\w+ly|also|then|first|further|here|therefore|thus|now|finally|next|have|"
-    r"has|do|can|are able to|aim to|aims to|"
-    r"are|is|am|set out to|try to|want to|will|hereby))* (?P<verb>[a-z][a-z-]+)\b"
+    r"has|do|can|are able to|aim to|aims to|are|is|am|set out to|try to|want to|will|hereby))* (?P<verb>[a-z][a-z-]+)\b"
 )
 _TOP = frozenset("introduce present propose".split())
 _HIGH = frozenset(
@@ -30,52 +29,56 @@ _HIGH = frozenset(
 )
 _MIDDLE = frozenset(
     "show demonstrate study investigate describe examine explore evaluate compare analyse analyze benchmark "
-    "report survey "
-    "review address tackle answer revisit test measure estimate train conduct collect find identify discover rewrite "
-    "replace argue extend formalise formalize quantify characterise characterize generate trace determine model assess "
-    "reveal improve solve randomise randomize assign recruit follow repeat replicate reproduce offer split summarise "
+    "report survey review address tackle answer revisit test measure estimate train conduct collect find identify "
+    "discover rewrite replace argue extend formalise formalize quantify characterise characterize generate trace "
+    "determine model assess consider give reveal improve solve randomise randomize assign recruit follow repeat "
+    "replicate reproduce offer split summarise "
     "summarize synthesise synthesize search reconstruct detect map predict settle".split()
 )
 _IDLE = frozenset(
     "hope believe expect plan assume note recall see want think know hypothesise hypothesize speculate release "
     "recommend "
-    "encourage thank suggest call refer denote let need".split()
+    "encourage thank suggest call refer denote let need urge caution advocate".split()
 )
-_PASSIVE = re.compile(
-    r"\b(?:is|are|was|were) (?:\w+ly )?(?:presented|proposed|introduced|studied|investigated|described|developed|"
-    r"analy[sz]ed|"
-    r"examined|assigned|randomi[sz]ed|derived|reported|evaluated|explored|discussed|reviewed|designed|established)\b"
-)
+_PASSIVE = re.compile(rf"\b(?:is|are|was|were) (?:\w+ly )?(?:{voice.DONE}|assigned|randomi[sz]ed)\b")
 _SET_UP = re.compile(r"(?:We|I|They)(?: \w+ly| also| then| further)? (?:evaluated?|test|tested|validated?|conduct|"
     r"conducted|perform|performed|apply|"
                      r"applied|compared?|experiment|use|used|implement|implemented|discuss|outline)\b")  # fmt: skip
 _HERE = re.compile(
-    rf"(?:In|Through|With|Throughout) (?:[Tt]his|the present|our|the current)(?: \w+)? {voice.PAPER}\b|"
-    rf"Here(?:in)?\b|For the first time|"
+    rf"(?:In|Through|With|Throughout) (?:[Tt]his|the present|our|the current)(?: \w+)? {bare.PAPER}\b|Here(?:in)?\b|"
+    rf"For the first time|"
     r"To (?:address|overcome|tackle|solve|fill|bridge|close|remedy|mitigate|this end)\b"
 )
 _LATER = re.compile(
     r"(?:Moreover|Furthermore|In addition|Additionally|Finally|Lastly|Also|Besides|Then|Next|First|Second|Third|"
-    r"In particular|"
-    r"Specifically|As a|More (?:specifically|precisely)|We (?:also|further|then|finally|additionally|first|next)|"
-    r"The paper also)\b"
+    r"In particular|Specifically|As a|More (?:specifically|precisely)|We (?:also|further|then|finally|additionally|"
+    r"first|next)|The paper also)\b"
 )
 _FINDING = re.compile(
     r"\b(?:outperform\w*|improv\w*|reduc\w*|increas\w*|decreas\w*|achiev\w*|reach\w*|rais\w*|cut[s]?|lower\w*|"
-    r"gain\w*|surpass\w*|"
-    r"exceed\w*|match\w*|yield\w*|falls?|fell|rises?|rose|drop\w*|grew|doubl\w*|halv\w*|faster|slower|better|"
-    r"worse|fewer|"
-    r"less|more|higher|finds?|found|shows? that|showed|excluded|observed|report that|success|accuracy|error|"
-    r"speed-?ups?|"
-    r"reveal\w*|demonstrate[sd]? that|confirm\w*|none of|save[sd]?|speeds?|beats?|finish\w*|conclude|identified|"
-    r"indicat\w*)\b",
+    r"gain\w*|surpass\w*|exceed\w*|match\w*|yield\w*|falls?|fell|rises?|rose|drop\w*|grew|doubl\w*|halv\w*|faster|"
+    r"slower|better|worse|fewer|less|more|higher|finds?|found|shows? that|showed|excluded|observed|report that|"
+    r"success|accuracy|error|speed-?ups?|reveal\w*|demonstrate[sd]? that|confirm\w*|none of|save[sd]?|speeds?|beats?|"
+    r"finish\w*|conclude|identified|indicat\w*|as (?:good|well|fast|accurate\w*|effective\w*|often|likely) as|the "
+    r"same)\b",
+)
+# Nothing found is a result too.
+NOTHING = re.compile(
+    r"\b(?:no|little|neither|without(?: any)?) (?:(?:clear|strong|robust|convincing|credible|statistically|significant|"
+    r"meaningful|measurable|detectable|compelling|systematic|consistent|overall|direct|such|further|new) )*(?:evidence|"
+    r"difference|effect|association|correlation|excess|relation(?:ship)?|link|change|improvement|benefit|signal|"
+    r"increase|decrease|gain|impact|influence|trend|deviation|support|advantage)s?\b"
+    r"|\b(?:did|does|do|was|were|is|are) not (?:\w+ly )?(?:differ\w*|improve|increase|decrease|reduce|change|affect|"
+    r"predict|associated|correlated|related|replicate|support\w*|significant\w*|find|detect\w*|observed?|outperform|"
+    r"help|hold)\b"
+    r"|\bnull (?:result|finding|effect)s?\b|\b(?:indistinguishable from|fail(?:s|ed)? to (?:replicate|find|detect|"
+    r"reject|improve|outperform|reproduce))\b"
 )
 _MEASURE = re.compile(
     r"\d\s?(?:%|percent|per cent|percentage points?|points?\b|[x×](?!\w)|times\b|-fold|fold\b|TeV|GeV|MeV|eV\b|"
-    r"dB\b|ms\b|km\b|"
-    r"million\b|billion\b|years?\b|hours?\b|minutes?\b|seconds?\b|σ)|\d\.\d+ (?:mAP|BLEU|F1|FPS|AUC|IoU|on [A-Z])|"
-    r"\b(?:ratio|score|accuracy|AUC|F1|BLEU|mAP|"
-    r"pass@\w+|of|to|by|from) (?:score )?(?:of )?\d+\.\d", re.IGNORECASE,
+    r"dB\b|ms\b|km\b|million\b|billion\b|years?\b|hours?\b|minutes?\b|seconds?\b|σ)|\d\.\d+ (?:mAP|BLEU|F1|FPS|AUC|"
+    r"IoU|on [A-Z])|\b(?:ratio|score|accuracy|AUC|F1|BLEU|mAP|pass@\w+|of|to|by|from) (?:score )?(?:of "
+    r")?\d+\.\d", re.IGNORECASE,
 )  # fmt: skip
 _CHANGE = re.compile(
     r"\bby (?:up to |about |over |nearly )?\d|\bfrom \S{0,3}\d\S* to \S{0,3}\d|\d\s?[x×](?!\w)|\d-fold|\d times\b|"
@@ -84,8 +87,7 @@ _CHANGE = re.compile(
 )
 _WEAK = re.compile(
     r"\b(?:[Cc]odes?|[Dd]ata|[Mm]odels?|[Dd]atasets?|[Tt]asks?|[Cc]hecker|[Gg]uidelines|[Ii]mplementation|"
-    r"[Ww]eights|[Bb]enchmark)\b[^.]{0,60}"
-    r"\b(?:available|released?|public(?:ly)?|open-sourced?)\b"
+    r"[Ww]eights|[Bb]enchmark)\b[^.]{0,60}\b(?:available|released?|public(?:ly)?|open-sourced?)\b"
     r"|\bhttps?://|\bwww\.|github\.com|\b[Ww]e (?:also |will |plan to )*(?:release|open-source|hope|thank|believe|"
     r"expect)\b"
     r"|\b(?:costs? \S*\d\S* (?:euros?|dollars?|pounds?) each|accepted (?:at|to|by)|[Ss]upplementary)\b|\?$"
@@ -93,66 +95,49 @@ _WEAK = re.compile(
     r"(?:work|research|studies)|remains? (?:open|to be)|I would love|hear from you|[Ss]ubscribe)\b"
 )
 _BACKGROUND = re.compile(
-    r"\b(?:[Rr]ecent(?:ly)?|[Ee]xisting|[Pp]revious(?:ly)?|[Pp]rior|[Ee]arlier (?:work|studies|methods)|"
-    r"often|usual(?:ly)?|has long been|have long been|[Hh]owever|remains?|suggested that|challeng\w+|little is known|"
+    r"\b(?:[Rr]ecent(?:ly)?|[Ee]xisting|[Pp]revious(?:ly)?|[Pp]rior|[Ee]arlier (?:work|studies|methods)|often|"
+    r"usual(?:ly)?|has long been|have long been|[Hh]owever|remains?|suggested that|challeng\w+|little is known|"
     r"well[- ]known|are known|is known|in recent years|increasingly|widely|has become|have become|typically|commonly|"
     r"traditional(?:ly)?|most current|is (?:an? )?(?:important|essential|critical|crucial|key|fundamental|central)|"
     r"are (?:important|essential|critical|crucial|key|fundamental|central))\b"
 )
-# What others did, or are said to have done, is never this article's own result.
-_OTHERS = re.compile(
-    r"\b[Ss]tate[- ]of[- ]the[- ]art (?:methods|models|systems|approaches) (?:achieve|reach|obtain|attain|get)\b"
-    r"|\bhas been (?:claimed|reported|suggested|argued|shown|demonstrated|proposed)\b|\bhave been (?:proposed|"
-    r"shown|reported|suggested)\b"
-    r"|\b[Ii]t (?:was|has been|is) (?:shown|demonstrated|claimed|proved|reported|known|believed|thought|said) "
-    r"(?:by|in \[|previously|recently|that .* \[\d)"
-    r"|\b(?:has|have|had|was|were) (?:previously|already|recently) (?:reported|shown|been|found|proposed)\b"
-    r"|^(?!We\b|I\b|Results\b|Experiments\b)(?:[A-Z][\w-]+ )+(?:(?:\(\d{4}\)|et al\.) )?(?:reports?|reported|"
-    r"claims?|claimed|says?|said|wrote|showed|proposed|found|introduced|proved) "
-    r"(?:that|an?|the)\b"
-    r"|\b(?:[Pp]revious|[Pp]rior|[Ee]arlier|[Rr]ecent|[Oo]ther) (?:work|works|studies|study|papers?|authors?|"
-    r"methods|research|approaches|results)\b"
-    r"(?! by | in our)[^,;]{0,60}? (?:showed?|shows|found|finds?|reports?|reported|suggests?|suggested|claims?|"
-    r"claimed|achieves?|achieved|reache[sd]?|has|have|demonstrated?)\b"
-    r"|\b[Uu]nlike (?:us|our)\b|\b[Ii]n (?:our|my) (?:previous|earlier|prior)\b"
+_ELLIPTIC = re.compile(r"(?!We\b|I\b)\w+ (?:do|does|did|can|will)[:;,.]")  # "Tusks do: the price of ..."
+_CONCLUDES = re.compile(r"\b(?:therefore|thus|hence|consequently|instead|accordingly)\b")
+_WILL = re.compile(rf"(?:{voice.SELF.pattern}|[Ww]e|I) will\b")
+_AIM = re.compile(
+    r"(?:The |Our )?(?:main |primary |principal )?(?:[Aa]im|[Gg]oal|[Oo]bjective|[Pp]urpose)s? of (?:this|the|our) "
 )
-# A result that somebody else is named for, or that would only be.
-_CITED = re.compile(
-    r"^(?!(?:We|Our|I|My)\b).*\b[A-Z][\w'’-]+(?: et al\b| (?:and [A-Z][\w'’-]+ )?\(\d{4}[a-z]?\))"
-    r"|^(?:If|Were|Had)\b.*\bwould\b"
+_CLOSES = re.compile(
+    r"(?:We|I) (?:also |then |finally |further )?(?:discuss|outline|hope|close|conclude|end|comment|speculate|sketch)\b"
+)
+_RELEASES = re.compile(r"(?:We|I) (?:release|open-source|publish) (?!(?:our|the|all|my) (?:code|data)\b)")
+# "The median was 62 dB": of what?
+_BARE_MEASURE = re.compile(
+    r"(?:(?:On|In|At|With|For|Over) [^,]{2,30},? )?[Tt]he (?:median|mean|average|speed-?up|gain|effect|difference|"
+    r"ratio|rate|error|accuracy|improvement|reduction|increase|bound|constant|range|score|total|counterexample|result|"
+    r"proof|speed|price|cost|time|size|number|value|temperature|algorithm|method|model)s?(?:, [^,]{1,30},)? "
+    r"(?:is|are|was|were|shows?|has|had|reaches|reached|fell|rose|drops?|uses?)\b"
 )
 _ASKS = re.compile(
     r"(?:To (?:what|which|whom)|Who|What|Which|Why|When|Where|How|Can|Could|Is|Are|Do|Does|Did|Will)\b.*\?$"
 )
 _ROUND_ABOUT = re.compile(
-    r"(?i)(?:however, )?(?:recent|existing|current|previous|prior|earlier|older|modern|state-of-the-art|"
-    r"traditional|many|most|today)\b"
+    r"(?i)(?:however, )?(?:recent|existing|current|previous|prior|earlier|older|modern|state-of-the-art|traditional|"
+    r"many|most|today)\b"
 )
-_POINTS = re.compile(
-    r"(?:It|They|He|She|These|Those|This|Such|Both|Its|Their|The (?:former|latter|same|two|other|others|resulting|"
-    r"above|second|third))\b"
-    r"|(?:Then|So|Otherwise|Again|Similarly|Likewise|Consistent with (?:this|these|that)|Of (?:these|them|those)|"
-    r"In (?:both|each|this|these|that|such) |For (?:example|instance|both|each|this|these)|Among (?:these|them|"
-    r"others?)|Among other|"
-    r"Using (?:this|these|it|them)|With (?:this|these|it)|Based on (?:this|these)|On (?:this|these|both)|At "
-    r"(?:this|these) )"
-)
-_SELF_POINT = re.compile(rf"This{voice.KIND} {voice.PAPER}\b")
 # "We extend it": the reader has not seen what.
 _DANGLES = re.compile(
     r"^\S+(?: et al\.)?(?: (?:were|was|are|is) (?:not )?able to)?(?: [\w-]+){1,3}?(?: that| how| whether| if| why|"
-    r" for| with| of| on| by| to| in| both| also| few| many)* "
-    r"(?:it|them|this(?! (?:paper|work|article|study|is the first|is an?)\b)|these|those|such(?! as| that)|its|"
-    r"their own|the (?:former|latter|same))\b"
+    r" for| with| of| on| by| to| in| both| also| few| many)* (?:it|them|this(?! (?:paper|work|article|study|is the "
+    r"first|is an?)\b)|these|those|such(?! as| that)|its|their own|the (?:former|latter|same))\b"
     r"|^\S+ \w+ (?:that|how|whether|if|why) (?:their|they)\b"
 )
 _SUCH = re.compile(r"\bsuch (?!as\b|that\b|an?\b)\w+|\b(?:these|those) (?:two |three )?[a-z]+s\b")
 _GENERIC_WE = re.compile(
     r"\b(?:the ways? (?:in which )?|how )we (?:live|work|think|search|communicate|eat|travel|learn|shop|see|"
-    r"consume|interact|age|move|sleep|"
-    r"understand|perceive)\b|\bas we (?:know it|age|approach|enter)\b|\bworld we\b|\b(?:all|most|many|some|each|"
-    r"none|both) of us\b|"
-    r"\b[Ww]e (?:all|humans|as a|need to|must|should|live in)\b|\b[Ll]et(?: us|['’]s)\b|\bus all\b"
+    r"consume|interact|age|move|sleep|understand|perceive)\b|\bas we (?:know it|age|approach|enter)\b|\bworld we\b|"
+    r"\b(?:all|most|many|some|each|none|both) of us\b|\b[Ww]e (?:all|humans|as a|need to|must|should|live in)\b|"
+    r"\b[Ll]et(?: us|['’]s)\b|\bus all\b"
 )
 _WE = re.compile(r"\b(?:[Ww]e|us|[Ll]et)\b")
 _STOP_WITHIN = re.compile(r"[.!?]\s")
@@ -185,12 +170,10 @@ _AIMS = frozenset(
 # Where to find the code is no part of what was found.
 _ADDRESSES = re.compile(
     r"(?i)\s*\((?:[^()]{0,60}\s)?https?://[^()\s]*\)|(?:,| and|, and) (?:our |the |all )?(?:source )?(?:codes?|"
-    r"data|models?)[^,.]{0,40} (?:is|are|can be) "
-    r"[^,.]{0,40}https?://\S+(?=[.]?$)"
+    r"data|models?)[^,.]{0,40} (?:is|are|can be) [^,.]{0,40}https?://\S+(?=[.]?$)"
 )
 _LABEL_ALONE = re.compile(
-    r"(?i)(Background|Introduction|Context|Objectives?|Aims?|Methods?|Results?|Findings|"
-    r"Conclusions?|Limitations)[.:]"
+    r"(?i)(Background|Introduction|Context|Objectives?|Aims?|Methods?|Results?|Findings|Conclusions?|Limitations)[.:]"
 )
 
 
@@ -201,7 +184,7 @@ def labelled(found: Sequence[str]) -> tuple[list[str], list[str]]:
         alone = _LABEL_ALONE.fullmatch(each)
         if alone:
             role = alone[1].lower()
-        text, label = voice.without_label(_ADDRESSES.sub("", each))
+        text, label = bare.without_label(_ADDRESSES.sub("", each))
         role = label or role
         plain.append(text)
         roles.append(role)
@@ -216,8 +199,10 @@ def _has(mark: re.Pattern[str], text: str) -> bool:
 
 def usable(text: str) -> bool:
     """Can a sentence be shown at all?"""
+    if _ELLIPTIC.match(text):
+        return False
     says = len(text.split()) > 2 and any(char.islower() for char in text[1:])
-    return says and not guard.ORDERS.search(text) and not _ASKS.match(text)
+    return says and not guard.orders(text) and not _ASKS.match(text)
 
 
 @functools.lru_cache(maxsize=128)
@@ -237,11 +222,14 @@ def broken(text: str) -> float:
 
 def contributes(text: str, role: str, at: int, subject: authors.Subject) -> float:
     """How well a sentence says what was done."""
-    if _has(_OTHERS, text):
+    plain = bare.unthreaded(text)
+    said = _said(plain, subject)
+    if said <= 0 and role not in _AIMS and not _HERE.match(text):
+        return said - 0.12 * at - 1
+    if others.of_others(text):
         return NEVER
-    plain = voice.unthreaded(text)
-    score = _said(plain, subject) - 0.12 * at - broken(text)
-    if _HERE.match(text) or _SELF_POINT.match(text):
+    score = said - 0.12 * at - broken(text)
+    if _HERE.match(text) or unbound.SELF_POINT.match(text):
         score += 1.2
     elif _LATER.match(text):
         score -= 1.2
@@ -249,7 +237,7 @@ def contributes(text: str, role: str, at: int, subject: authors.Subject) -> floa
         score += 1.5
     elif _ROLES.get(role, 0) < -1 or (_BACKGROUND.search(plain) and not _HERE.match(text) and not _leads(plain)):
         score -= 1.5
-    if _has(_WEAK, text):
+    if _has(_WEAK, text) and not (at == 0 and _RELEASES.match(text)):
         score -= 4
     if text.endswith("?"):
         score -= 6
@@ -257,7 +245,9 @@ def contributes(text: str, role: str, at: int, subject: authors.Subject) -> floa
         score -= 2.5
     if _SUCH.search(plain, 0, 90):
         score -= 1.5
-    if len(plain.split()) < 4:
+    if _CLOSES.match(plain):
+        score -= 2
+    if len(plain.split()) < (6 if _CONCLUDES.search(text) else 4):
         score -= 3
     if re.match(r"To [a-z]+ [^,]*$", text):  # "OBJECTIVE: To test whether ..." is no sentence
         score -= 2
@@ -266,9 +256,12 @@ def contributes(text: str, role: str, at: int, subject: authors.Subject) -> floa
 
 def dangles(text: str) -> bool:
     """Does a sentence say "We extend it", of something that stands in another one?"""
-    plain = voice.unthreaded(text)
+    plain = bare.unthreaded(text)
+    if voice.addresses(plain):
+        return False
     does = _DOES.search(plain)
-    return _DANGLES.match(plain[does.start() if does else 0 :]) is not None and not voice.addresses(plain)
+    said = plain[does.start() if does else 0 :]
+    return _DANGLES.match(said) is not None or unbound.points_back(said)
 
 
 def _leads(plain: str) -> bool:
@@ -281,6 +274,8 @@ def _said(plain: str, subject: authors.Subject) -> float:
     match = _DOES.search(plain)
     if match:
         verb = match["verb"]
+        if verb == "not":
+            return 0.5
         known = verbs.base(verb)
         known = known if known in verbs.BASE or known in _IDLE else verbs.past_base(verb) or _REGULAR.get(verb, known)
         score = (
@@ -297,8 +292,12 @@ def _said(plain: str, subject: authors.Subject) -> float:
         return score - min(2.0, 0.01 * match.start())
     if authors.begins(plain, subject):
         return 4
-    if _PASSIVE.search(plain) or re.match(r"It (?:is|was) (?:shown|proved|proven|argued|demonstrated) that\b", plain):
+    if _PASSIVE.search(plain) or re.match(
+        r"It (?:is|was) (?:here )?(?:shown|proved|proven|argued|demonstrated) (?:here )?that\b", plain
+    ):
         return 3
+    if _AIM.match(plain):
+        return 3.2
     if pronouns.FIRST_PERSON.search(plain):
         return 1.5
     if re.match(r"(?:It|They|The (?:new |present )?(?:analysis|study|paper|results?)) \w+s? that\b", plain):
@@ -315,7 +314,7 @@ def tells(text: str, role: str, at: int, first: int, count: int, *, linked: bool
 
     `linked`: all that stands between the first sentence and this one speaks of the same thing.
     """
-    if _has(_OTHERS, text) or _has(_CITED, text):
+    if others.of_others(text):
         return NEVER
     score = _ROLES.get(role, 0.0) + 0.4 * at / max(1, count) - broken(text)
     digits = re.search(r"\d", text) is not None
@@ -329,6 +328,8 @@ def tells(text: str, role: str, at: int, first: int, count: int, *, linked: bool
         score += 1.5
     if _has(_FINDING, text.lower()):
         score += 1.5
+    if _has(NOTHING, text):
+        score += 2.5
     if _has(_WEAK, text):
         score -= 4
     if _has(_BACKGROUND, text):
@@ -343,23 +344,23 @@ def tells(text: str, role: str, at: int, first: int, count: int, *, linked: bool
         score -= 1.5
     if text.startswith("To "):
         score -= 1.2
-    if points(text):
+    if _WILL.match(text):
+        score -= 3
+    if unbound.points(text):
         score += 0.3 if at == first + 1 else -0.5 if linked else -5  # who knows what it points to
     elif at == first + 1:
         score += 0.6  # it goes on from there
+    elif unbound.points_back(bare.unthreaded(text)):
+        score -= 2.5 if re.search(r"\b(?:its?|this)\b", text) else 1.2
     return score
 
 
 def states(text: str, role: str, at: int, count: int) -> float:
     """How well a sentence without its authors could follow "report that"; under 1 not at all."""
-    plain, here = voice.unthreaded(text), _HERE.match(text) is not None
-    if (
-        _has(_OTHERS, text)
-        or _has(_CITED, text)
-        or points(plain)
-        or re.search(r"\b(?:[Ww]e|I|us)\b", plain)
-        or text.endswith("?")
-    ):
+    plain, here = bare.unthreaded(text), _HERE.match(text) is not None
+    if unbound.points_back(plain):
+        return NEVER
+    if others.of_others(text) or unbound.points(plain) or re.search(r"\b(?:[Ww]e|I|us)\b", plain) or text.endswith("?"):
         return NEVER
     if (
         not here
@@ -367,7 +368,7 @@ def states(text: str, role: str, at: int, count: int) -> float:
         and (
             _has(_BACKGROUND, text)
             or _ROLES.get(role, 0) < 0
-            or not (_has(_FINDING, text.lower()) or _has(_MEASURE, text))
+            or not (_has(_FINDING, text.lower()) or _has(_MEASURE, text) or _has(NOTHING, text))
         )
     ):
         return NEVER
@@ -382,23 +383,17 @@ def states(text: str, role: str, at: int, count: int) -> float:
             else 0.0
         )
         - early
+        - (1.5 if _BARE_MEASURE.match(plain) else 0.0)
+        - (1.5 if len(plain.split()) < 7 else 0.0)
         + tells(text, role, at, 0, count)
         - 1.5
     )
 
 
-def goes_on(text: str) -> bool:
-    """Does a sentence speak on of what the first one introduced?"""
-    return (
-        re.match(
-            r"(?:It|Its|The (?:proposed |resulting |new )?(?:approach|method|model|system|algorithm|tool|"
-            r"scheme))\b",
-            text,
-        )
-        is not None
-    )
+def begins_anew(text: str) -> bool:
+    """Can a sentence be understood alone, and is it not what others did?"""
+    told_by_others = others.of_others(text) and not others.own_earlier(text)
+    return not (unbound.points(text) or told_by_others or guard.orders(text))
 
 
-def points(text: str) -> bool:
-    """Does a sentence begin with what only the one before it explains?"""
-    return _POINTS.match(text) is not None and not _SELF_POINT.match(text)
+SHOWN = re.compile(r"(?:These|This|The) (?:results?|findings?|data|effects?|difference)\b")

@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from newsletter import names
-from newsletter.curate import tex
+from newsletter.curate import familynames, tex
 
 MOST = 8  # fields that are looked at: the first names are those that are said
 LONGEST, LONGEST_NAME = 1_000, 90
@@ -38,21 +38,21 @@ class Credits:
 
 _NOBODY = re.compile(
     r"(?i)(?:admin(?:istrator)?|anonymous(?: authors?)?|unknown(?: authors?)?|none|n/?a|null|nobody|authors?|the "
-    r"authors?|"
-    r"editors?|staff|root|user|guest|webmaster|no-?reply|info|contact|press|by|\W*|\d+)"
+    r"authors?|editors?|staff|root|user|guest|webmaster|no-?reply|info|contact|press(?: (?:office|team|releases?))?|"
+    r"(?:the )?(?:news|web)(?:room| ?team| ?desk)|media relations|communications|by|\W*|\d+)"
 )
 _JUNK = re.compile(
     r"(?i)https?://\S+|\bwww\.\S+|<[^<>@]*@[^<>]*>|[^\s@]{1,64}@[^\s@]{1,80}\.\w+|\bmailto:\S*|\b(?:orcid|ORCID "
-    r"iD)[: ]*[\dX-]*|"
-    r"\b\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b|\[[^\[\]]{0,80}\]|[¹²³⁰-⁹*†‡§¶#]+(?!\w)|\{[\d, ]*\}|\^\{?[\d,a-z*]{1,6}\}?"
+    r"iD)[: ]*[\dX-]*|\b\d{4}-\d{4}-\d{4}-\d{3}[\dX]\b|\[[^\[\]]{0,80}\]|[¹²³⁰-⁹*†‡§¶#]+(?!\w)|\{[\d, ]*\}|"
+    r"\^\{?[\d,a-z*]{1,6}\}?"
 )
 _BEHALF = re.compile(
     r"(?i)\b(?:on\s+behalf\s+of|for\s+and\s+on\s+behalf\s+of|for)\s+(?:the\s+)?"
     r"(?P<group>[\w'’&+. -]{2,80}?\b(?:collaborations?|consortium|group|team|investigators|network|committee|"
-    r"initiative|"
-    r"project|authors))\b|\bon\s+behalf\s+of\s+(?:the\s+)?(?P<any>[\w'’&+. -]{2,80})"
+    r"initiative|project|authors))\b|\bon\s+behalf\s+of\s+(?:the\s+)?(?P<any>[\w'’&+. -]{2,80})"
 )
 _INSIDE = re.compile(r"(?i)[(,]\s*(?P<group>(?:the\s+)?[\w'’&+. -]{2,60}?\b(?:collaboration|consortium))\)?")
+_BRACKETED = re.compile(r"\[((?:for|on behalf of)\s[^\[\]]{3,90})\]", re.IGNORECASE)
 _OTHERS = re.compile(
     r"(?i)[,;]?\s*(?:\bet al\b\.?|\b(?:and|&)\s+(?:(?:his|her|their|several|many|\d+)\s+)?(?:colleagues|co-?authors|"
     r"co-?workers|(?:\d+\s+)?(?:others|more)(?:\s+authors)?)\b|\b\d+\s+(?:more|other|additional)\s+authors\b|(?:…|"
@@ -60,26 +60,25 @@ _OTHERS = re.compile(
 )
 _HANDLE = re.compile(r"@\w+|/?u/.*|[\w.-]*[\d_][\w.-]*")
 _TITLES = re.compile(
-    r"(?i)^(?:by|written by|posted by|von|par)\s+(?=\S+\s)|^(?:(?:dr|prof|professor|mr|mrs|ms|"
+    r"(?i)^(?:by|written by|posted by|(?:von|par)(?=\s+\w+\s+\w+$))\s+(?=\S+\s)|^(?:(?:dr|prof|professor|mr|mrs|ms|"
     r"sir|dame|rev)\.?\s+)+(?=\S)"
 )
 _DEGREES = re.compile(
-    r",?\s+(?:Ph\.?\s?D|M\.?D|D\.?Phil|M\.?Sc|B\.?Sc|MBA|MPH|Pharm\.?D)\.?(?=,|$)|"
-    r",\s*(?:M\.?A|M\.?S|Esq|FRS|FRCP|FACS|RN|DDS|DVM|LLM|JD)\.?(?=,|$)"
+    r",?\s+(?:Ph\.?\s?D|M\.?D|D\.?Phil|M\.?Sc|B\.?Sc|MBA|MPH|Pharm\.?D)\.?(?=,|$)|,\s*(?:M\.?A|M\.?S|Esq|FRS|FRCP|"
+    r"FACS|RN|DDS|DVM|LLM|JD)\.?(?=,|$)"
 )
 _ORGANISATION = re.compile(
     r"(?i)^the\s+(?!rev)\w|\b(?:times|post|news|newsroom|guardian|journal|research|labs?|laborator(?:y|ies)|"
-    r"deepmind|google|"
-    r"microsoft|nvidia|meta ai|openai|anthropic|ibm|amazon|apple inc|hugging face|mistral|reuters|press|blog|magazine|"
-    r"editorial|editors|staff|desk|team|bureau|office|ministry|department|faculty|school|college|hospital|clinic|"
-    r"cent(?:er|re)s?"
+    r"deepmind|google|microsoft|nvidia|meta ai|openai|anthropic|ibm|amazon|apple inc|hugging face|mistral|reuters|"
+    r"press|blog|magazine|editorial|editors|staff|desk|team|bureau|office|ministry|department|faculty|school|college|"
+    r"hospital|clinic|cent(?:er|re)s?"
     r"|council|society|union|federation|authority|bank|corporation|corp|gmbh|llc|plc|ag|systems|technologies|studios?|"
     r"software|community|contributors|developers|maintainers|organi[sz]ation|academy|observatory|commission|parliament|"
     r"services?|museum|library|archive|weekly|daily|herald|tribune|gazette|chronicle|review|podcast|radio|tv|"
-    r"media|group|"
-    r"collaborations?|consortium|consortia|project|initiative|network|committee|institutes?|foundation|investigators|"
-    r"association|agency|university|universität|universidad|université|company|inc|ltd|ai)\b"
+    r"media|group|collaborations?|consortium|consortia|project|initiative|network|committee|institutes?|foundation|"
+    r"investigators|association|agency|university|universität|universidad|université|company|inc|ltd|ai)\b"
 )
+_PLACE_OF_WORK = re.compile(r"(?i)\b(?:universit\w+|hospital|college|institute|department|school|faculty)\b")
 _FAMILY_TOO = frozenset(
     "post news guardian press bank school college center office blog desk ag daily meta apple".split()
 )
@@ -87,11 +86,22 @@ _THE = re.compile(
     r"(?i)\b(?:collaboration|consortium|team|group|network|committee|council|investigators|foundation|institute|"
     r"initiative|project|association|agency|society|commission)$"
 )
+# "University of Oxford", "Ministry of Health", "European Central Bank"; not "Bank of America".
+_THE_FIRST = re.compile(
+    r"(?i)(?:university|ministry|department|institute|school|college|faculty|museum|office|council|society|academy|"
+    r"government|house|centers?|centres?|board|city|state|parliament|court|port|library|archdiocese|republic) (?:of|"
+    r"for) |(?:[\w.-]+ ){1,4}(?:central bank|reserve bank|organi[sz]ation|union|office|authority|academy|parliament|"
+    r"ministry|observatory|federation|corporation|bureau|department|museum|court|government|library)$"
+)
 _SUFFIX = re.compile(r"(?i)(?:jr|sr|ii|iii|iv|ph\.?\s?d|m\.?d|inc|ltd|llc|gmbh)\.?")
 _INITIALS = re.compile(r"[^\W\d_a-z]{1,3}|(?:[^\W\d_]\.[\s-]?|[^\W\d_a-z][\s-]){1,4}[^\W\d_a-z]?\.?")
 _VANCOUVER = re.compile(r"\w{2,} [A-Z]{1,3}$")  # "Doe JM"
 _DOTTED = re.compile(r"(?:[^\W\d_]\.[\s-]?){1,4}")
-_UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_ACRONYMS = frozenset(
+    "CERN NASA MIT ESA ESO WHO OECD IMF ECB NIST NOAA NIH NSF NHS CDC FDA EPA DARPA UNESCO UNICEF IEEE ACM IETF "
+    "W3C EFF "
+    "RAND EPFL CNRS INRIA JAXA ISRO CSIRO".split()
+)
 _PARTICLES = frozenset(
     "af al av ben bin da das de del della den der des di do dos du el ibn la le st ten ter van von zu zum zur".split()
 )
@@ -99,15 +109,15 @@ _PARTICLES = frozenset(
 _FIRST_OF_TWO = frozenset(
     "garcia gonzalez rodriguez fernandez lopez martinez sanchez perez gomez jimenez ruiz hernandez diaz munoz alvarez "
     "gutierrez dominguez vazquez vasquez ramos ramirez serrano molina morales suarez ortega delgado castro ortiz "
-    "rubio marin "
-    "nunez medina cortes castillo guerrero mendez flores herrera vargas vega reyes rojas mendoza aguilar chavez rivera "
+    "rubio marin nunez medina cortes castillo guerrero mendez flores herrera vargas vega reyes rojas mendoza aguilar "
+    "chavez rivera "
     "velasquez pena soto contreras fuentes carrillo espinosa ibanez bermudez cardenas".split()
 )
 # Short Chinese and Korean family names, which look like initials when all in capitals.
 _SHORT = frozenset(
     "LI LIU XU WU HE YU MA HU LU SU DU FU GU HO JI JIN KIM KANG LEE LIN LUO NI NG OH PAN QI QIN REN SHI SUN TAN "
-    "WEI XIA XIE "
-    "XU YAN YAO YE YI YIN YU YUAN ZHU ZOU CAI CAO CHO CHU CUI DAI DAO DENG FAN FANG GAO GE GUO HAN HAO HE AN BAI "
+    "WEI XIA XIE XU YAN YAO YE YI YIN YU YUAN ZHU ZOU CAI CAO CHO CHU CUI DAI DAO DENG FAN FANG GAO GE GUO HAN HAO HE "
+    "AN BAI "
     "BAO BO".split()
 )
 
@@ -125,7 +135,8 @@ def read(fields: Sequence[str]) -> Credits:
             return Credits((group,))
         parts = {part.casefold(): credit for part in _parted(text, inverted=inverted) if (credit := _credit(part))}
         people = {part: credit for part, credit in parts.items() if not credit.group}
-        found |= people or parts  # "Kay Brown, The Guardian" is Brown
+        groups = {part: credit for part, credit in parts.items() if not _PLACE_OF_WORK.search(part)}
+        found |= people or groups or parts  # "Kay Brown, The Guardian" is Brown; "Team Heart, University of X" the team
     collaborations = tuple(each for each in found.values() if re.search(r"(?i)\bcollaborations?$", each.name))
     if collaborations:
         return Credits(collaborations[:2], others=len(collaborations) > 2)
@@ -134,12 +145,14 @@ def read(fields: Sequence[str]) -> Credits:
 
 def the(group: str) -> str:
     """A group's name with its article, where it has one."""
-    return group if re.match(r"(?i)the\b", group) or not _THE.search(group) else f"The {group}"
+    if re.match(r"(?i)the\b", group) or not (_THE.search(group) or _THE_FIRST.match(group)):
+        return group
+    return f"The {group}"
 
 
 def _cleaned(field: str) -> tuple[str, bool]:
     """(a field without what is no name, whether it says that there are others)."""
-    text = html.unescape(field[:LONGEST])
+    text = _BRACKETED.sub(r"(\1)", html.unescape(field[:LONGEST]))
     text = _JUNK.sub(" ", re.sub(r"<[^<>@]{0,200}>", " ", tex.plain(re.sub(r"\$\^?\{?[^$]{0,20}\$", "", text))))
     text = "".join(
         " " if char in "\t\r\n\u2028\u2029" else char
@@ -231,6 +244,9 @@ def _credit(text: str) -> Credit | None:
         return None
     if _HANDLE.fullmatch(text) or len(text) > LONGEST_NAME:
         return None
+    known = text.removesuffix(", Inc")
+    if known in _ACRONYMS:
+        return Credit(known, group=True)
     if ("," not in text and is_organisation(text)) or re.search(r"\w['’]s\s|^(\w+) \1$", text):
         return Credit(text, group=True)
     return Credit(_family(text))
@@ -238,10 +254,18 @@ def _credit(text: str) -> Credit | None:
 
 def _family(name: str) -> str:
     if "," in name:
-        family = name.partition(",")[0].strip()
+        family, _, given = (part.strip() for part in name.partition(","))
+        behind = re.search(r"(?:^|\s)((?:[^\W\d_]+\s)*[^\W\d_]+)$", given)
+        # "Neumann, John von": the particle stands with the given names, and belongs to the family's.
+        if behind and " " in given and not family.isupper():
+            words = given.split()
+            at = len(words)
+            while at > 1 and words[at - 1] in _PARTICLES:
+                at -= 1
+            family = " ".join([*words[at:], family])
         return _cased(family, other=name.partition(",")[2])
-    if _UNSPACED.search(name):
-        return "".join(name.split())
+    if not any(char.lower() != char.upper() for char in name):
+        return familynames.uncased(name)
     words = name.split()
     while len(words) > 2 and _SUFFIX.fullmatch(words[-1]):
         words.pop()
@@ -265,6 +289,9 @@ def _family(name: str) -> str:
             while at > 1 and words[at - 1].lower() in _PARTICLES:
                 at -= 1
             return " ".join(words[at:])
+        found = familynames.family(words)
+        if found:
+            return _cased(found, other="" if name.isupper() else name)
     return _cased(names.family(name), other=name if not name.isupper() else "")
 
 
@@ -272,6 +299,8 @@ def _cased(family: str, *, other: str) -> str:
     """As from "LI" to "Li", "VAN DER BERG" -> "van der Berg", "zhang" -> "Zhang"; "McDonald" and initials stay."""
     if not family.isascii() and not any(char.isalpha() and char.lower() != char.upper() for char in family):
         return family
+    if not other and family.isupper() and len(family) < 5 and family not in _SHORT:
+        return family  # "ATP" alone is no family
     if family.isupper() and len(family) > 1 and not other.isupper():
         words = [word.lower() if word.lower() in _PARTICLES else _titled(word) for word in family.split()]
         return " ".join(words)

@@ -17,6 +17,8 @@
                            7 of something else
     direction              "rises by 5%" for "falls by 5%"; faster and  "fell by 5%" for "5% lower"; what is better on
                            slower, better and worse, above and below    one axis and less on another
+    pairs                  "5 of 3", "p < 0.62" for "p = 0.62", "a month"  "12 of 40" for "of 40 tasks, 12",
+                           for "a year", scores exchanged (`pairing`)      "annually" for "a year"
     negation               "improves" where the text only has "does     any word that the text has both ways
                            not improve", and the other way round
     subject matter         under 0.34 of a sentence's longer words are  paraphrase: true ones have 0.64 and more
@@ -37,7 +39,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from newsletter.curate import authors, numbers, sentences
+from newsletter.curate import authors, numbers, pairing, sentences
 
 OVERLAP = decimal.Decimal("0.34")  # Agentic-FinSearch#302: right summaries had 0.64 and more, wrong ones 0.07
 LONGEST = 900  # characters of an answer
@@ -56,7 +58,8 @@ _MARKUP = re.compile(
     r"|\$[^$\d\s][^$]*\$|(?<![\w*_])[*_][^\W_][^*_]*[*_](?![\w*_])|^\s*(?:[#>*+|-]|\d+[.)])\s|\s\|\s"
     r"|\w://|\b(?:javascript|vbscript|data|mailto|tel|sms|file|magnet):\S|\bwww\.\w"
     r"|[\w.+-]+@[\w-]+\.[^\W\d_]|\b[\w-]+(?:\.[\w-]+)*\.[^\W\d_]{2,}/\w"
-    rf"|(?<![\w.])[\w-]+(?:\.[\w-]+)*\.(?:{_TLDS})(?![\w-]|\.\w)|[\[(]\s?(?:\.|dot)\s?[\])]|\bdot (?:com|org|net|io)\b",
+    rf"|(?<![\w.])[\w-]+(?:\.[\w-]+)*\.(?:{_TLDS})(?![\w-]|\.\w)|[\[({{<]\s?(?:\.|dot)\s?[\])}}>]|"
+    rf"\w[\s-]+dot[\s-]+(?:{_TLDS})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 ORDERS = re.compile(
@@ -66,13 +69,26 @@ ORDERS = re.compile(
     r"|(?:^|[.!?]\s+)\W{0,3}(?-i:SYSTEM|ASSISTANT|USER|HUMAN|INSTRUCTIONS?)\s?:",
     re.IGNORECASE,
 )
+# One of these stands in every order; to look for them costs a tenth.
+_ORDERLY = re.compile(
+    r"[Ii]nstr|[Pp]rompt|[Rr]ule|[Aa]bove|[Gg]uidel|[Aa]n [Aa][Ii]\b|[Mm]odel,? [Ii]|[Yy]ou are|with|[Mm]ode\b|"
+    r"[A-Z]\s?:|[A-Z]{3}"
+)
+
+
+def orders(text: str) -> bool:
+    """Does a text tell its reader, or a model, what to do?"""
+    return _ORDERLY.search(text) is not None and ORDERS.search(text) is not None
+
+
 _TO_A_MODEL = re.compile(
-    r"(?:^|[.!?]\s)\W{0,9}(?:please\s+)?(?:write|say|include|insert|append|repeat|print|mention|tell|reply|respond|praise|recommend)\b"
+    r"(?:^|[.!?]\s)\W{0,9}(?:please\s+)?(?:write|say|include|insert|append|repeat|print|mention|tell|reply|respond|"
+    r"praise|recommend)\b"
     r"|\b(?:you must|you should|please) (?:\w+ )?(?:write|say|include|insert|append|repeat|print|mention|tell|reply"
     r"|respond|praise|recommend|state|claim|begin|end)\b"
     r"|\b(?:in|to|of|into) your (?:reply|answer|response|summary|output)\b|\bcanary\b"
-    r"|\b(?:note|message|attention|instructions?) (?:to|for) (?:the |all |any )?"
-    r"(?:ai|llm|model|assistant|summari[sz]er)s?\b",
+    r"|\b(?:note|message|attention|instructions?) (?:to|for) (?:the |all |any )?(?:ai|llm|model|assistant|"
+    r"summari[sz]er)s?\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _TO_THE_READER = re.compile(
@@ -99,9 +115,11 @@ def refusal(answer: str, source: str, subject: authors.Subject | None) -> str | 
 
 def unsupported(summary: str, source: str) -> list[str]:
     """The figures of a summary that its source does not hold, as the summary writes them."""
+    said = figures(summary)
+    if not said:
+        return []
     source = numbers.normal(source)
-    said, there = figures(summary), figures(source)
-    return _made_up(numbers.normal(summary), said, source, there)
+    return _made_up(numbers.normal(summary), said, source, figures(source))
 
 
 # -- form and manners ----------------------------------------------------------------------------------------------
@@ -148,8 +166,10 @@ def _untrue(answer: str, source: str, subject: authors.Subject | None) -> str | 
         return f"the answer counts something else than the text: {miscounted}"
     if turned := _turned(plain, said, source, there):
         return f"the answer turns the direction round: {turned}"
-    if flipped := _flipped(plain, source):
+    if flipped := _flipped(plain, source) or _denial_lost(plain, source):
         return f"the answer says the opposite of the text: {flipped}"
+    if mispaired := pairing.mispaired(plain, source):
+        return f"the answer puts together what the text does not: {mispaired}"
     phrase = subject.phrase if subject else ""
     known = set(_stems(source))
     for part in (plain, *_parts(plain)):
@@ -268,6 +288,10 @@ def _miscounted(plain: str, said: Sequence[numbers.Figure], source: str, there: 
                 counted[noun].add(figure.value)
     starts = _starts(said)
     for figure in mine:
+        of = _OF.match(plain, figure.end)
+        whole = starts.get(of.end()) if of else None
+        if whole and any(whole.value in counted[noun] for noun in _nouns(plain, whole, starts) if noun in counted):
+            continue  # of how many it is a part, `pairing` looks at
         known = [counted[noun] for noun in _nouns(plain, figure, starts) if noun in counted]
         if known and figure.value not in set().union(*known):
             return plain[figure.start : figure.end + 30].strip()
@@ -328,9 +352,9 @@ _NEGATOR = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"(?:\b(?:not|never|no|cannot|without|hardly|barely|unable to|fail(?:s|ed)? to)|n['’]t)\s+"
-    r"(?!(?:only|just|merely|solely|necessarily|always|more|less|fewer|until)\b)"
-    r"(?:(?:be|been|being|is|are|to|a|an|the|any|have|has|yet|even|[a-z]+ly)\s+)*([^\W\d_]{4,})",
+    r"(?:\b(?:not|never|no|cannot|without|hardly|barely|unable to|fail(?:s|ed)? to)|n['’]t)\s+(?!(?:only|just|merely|"
+    r"solely|necessarily|always|more|less|fewer|until)\b)(?:(?:be|been|being|is|are|to|a|an|the|any|have|has|yet|even|"
+    r"[a-z]+ly)\s+)*([^\W\d_]{4,})",
     re.IGNORECASE,
 )
 _EVERYWHERE = frozenset(
@@ -339,7 +363,12 @@ _EVERYWHERE = frozenset(
 )
 
 
+_PAST = {"rose": "rise", "risen": "rise", "fell": "fall", "grew": "grow", "found": "find", "won": "win", "lost": "lose",
+         "held": "hold", "beat": "beat", "showed": "show", "shown": "show", "led": "lead", "kept": "keep"}  # fmt: skip
+
+
 def _root(word: str) -> str:
+    word = _PAST.get(word.casefold(), word)
     return re.sub(r"(?:ing|ed|es|e|s)$", "", word.casefold())[:6]
 
 
@@ -366,4 +395,49 @@ def _flipped(plain: str, source: str) -> str | None:
             root = _root(match[1])
             if match[1].casefold() not in _EVERYWHERE and root in affirmed and root not in doubted:
                 return str(match[0])
+    return None
+
+
+_DENIES = re.compile(
+    r"(?:\b(?P<no>no|without(?: any)?|neither|absence of|lack of)|(?:\b(?:not|never|cannot|hardly|barely|unable to|"
+    r"fail(?:s|ed)? to)|n['’]t)(?! (?:only|just|merely|solely|necessarily|always|more|less|fewer|"
+    r"until)\b))\s+(?P<rest>[^.;:,()\d]{3,60})",
+    re.IGNORECASE,
+)
+_STOPS = re.compile(
+    r"\b(?:in|of|on|at|to|for|with|by|from|between|among|that|and|or|but|than|after|when|if|as|was|were|is|are)\b"
+)
+
+
+def _denied_in(sentence: str) -> set[str]:
+    """The roots of the words that a sentence denies: what stands behind "no", the first one behind "not"."""
+    found = set[str]()
+    for match in _DENIES.finditer(sentence):
+        rest = _STOPS.split(match["rest"], maxsplit=1)[0].casefold()
+        words = [
+            word for word in re.findall(r"[^\W\d_]{4,}", rest) if word not in _EVERYWHERE and not word.endswith("ly")
+        ]
+        found |= {_root(word) for word in (words[:3] if match["no"] else words[:1])}
+    return found
+
+
+def _denial_lost(plain: str, source: str) -> str | None:
+    """The word that the text denies in the sentence with the answer's figures, and the answer does not, or turned."""
+    there = [each for each in pairing.sentences(source) if each.figures]
+    for part in pairing.sentences(plain):
+        mine = {(figure.value, figure.unit) for figure in part.figures if figure.value not in (1, 2)}
+        about = [each for each in there if mine & {(figure.value, figure.unit) for figure in each.figures}]
+        if not about:
+            continue
+        words = set(_roots(part.text)) - {_root(word) for word in _EVERYWHERE}
+        denied = set[str].intersection(*(_denied_in(each.text) for each in about))
+        affirmed = collections.Counter(root for each in about for root in _roots(each.text))
+        if not _NEGATOR.search(part.text):
+            lost = sorted(root for root in denied & words if affirmed[root] <= len(about))
+            if lost:
+                return lost[0]
+        elif not any(_NEGATOR.search(each.text) for each in about):
+            turned = sorted(_denied_in(part.text) & set(affirmed))
+            if turned:
+                return f"not {turned[0]}"
     return None

@@ -93,7 +93,9 @@ _SUFFIX = re.compile(r"(?:bn|mn|[kKMBT])(?![^\W_])")
 _UNIT = re.compile(
     r"[\s-]?(per[\s-]cent(?![^\W_])|percentage[\s-]points?\b|pp\b|[x×](?!\w|\s?\d)|[%٪]|°\s?[CF]|[^\W\d_]+)"
 )
-_PER = re.compile(r"(?:\s?/\s?|\sper\s)([^\W\d_]+)")
+_PER = re.compile(
+    r"(?:\s?/\s?|\sper\s|\s(?:an?|each|every)\s(?=(?:second|minute|hour|day|week|month|year)\b))([^\W\d_]+)"
+)
 _RANGE = re.compile(r"\s*(?:to|and|or|vs\.?|versus|[-–—/,(])\s*")
 _GLUED = re.compile(r"[^\W\d_]+")
 _BEFORE = re.compile(r"([^\W\d_]+)[\s-]?$")

@@ -1,7 +1,8 @@
 """The first person within a sentence -> the third, and where its capitals and full stop belong. Pure.
 
-What "we" does, "they" does in the same form; so only a sentence's subject needs more care (`voice`). "Our" that means
-all of us ("our planet") becomes "the".
+What "we" does, "they" does in the same form; so only a sentence's subject needs more care (`voice`). Where "they" could
+be somebody else, as after "the models", it is "the authors"; of one author it is "the author". "Our" that means all of
+us ("our planet") becomes "the". What stands in quotation marks is somebody's own, and stays.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Container
 
+from newsletter.curate import authors, verbs
+
 # A number, not a person: "Type I", "Part I", "(I)".
 _NO_NUMBER_ONE = (
     r"(?<!Type )(?<!Phase )(?<!Part )(?<!Class )(?<!Stage )(?<!Grade )(?<!Volume )(?<!War )(?<!type )(?<![(\[-])"
 )
 FIRST_PERSON = re.compile(
-    r"\b(?:[Ww]e|[Oo]urs?|[Oo]urselves|us|Us|[Mm]y|[Mm]yself)\b|"
+    r"\b(?:[Ww]e|[Oo]urs?|[Oo]urselves|us|Us|[Mm]y|me|[Mm]yself|[Mm]ine(?= (?:is|was|are|were)))\b|"
     + _NO_NUMBER_ONE
     + r"\bI(?:['’][a-z]+)?(?:, [^,]{2,40},)? (?=[a-z])"
 )
@@ -25,43 +28,61 @@ _SMALL = frozenset(
     "scores score costs cost training inference memory energy temperature pressure prices price rates speed growth "
     "agents humans users workers patients mice rats cells neurons transformers networks planners robots students "
     "a an the this that these those its their his her our in on at to for from by with and or but as is are was "
-    "were across "
-    "after all although among an another any applied as average because before between both can compared could despite "
-    "during each even every few fewer for given here how however if it large larger less many masses more most "
-    "much my no none "
-    "not of one only motivated inspired other over several short short-term since single small some such there "
-    "they three "
-    "through trained training two under unlike until using what when where whether which while who with within "
-    "without you we "
-    "four five six seven eight nine ten eleven twelve fifteen twenty thirty forty fifty sixty eighty hundreds "
-    "thousands people patients participants models methods results high low new existing current "
-    "modern recent early late human deep neural".split()
+    "were across after all although among an another any applied as average because before between both can compared "
+    "could despite during each even every few fewer for given here how however if it large larger less many masses "
+    "more most much my no none not of one only motivated inspired other over several short short-term since single "
+    "small some such there they three through trained training two under unlike until using what when where whether "
+    "which while who with within without you we four five six seven eight nine ten eleven twelve fifteen twenty "
+    "thirty forty fifty sixty eighty hundreds thousands people patients participants models methods results high low "
+    "new existing current modern recent early late human deep neural unless assuming provided suppose supposing "
+    "barring granting should modulo "
+    "subject conditional conditionally except whenever".split()
 )
 _PREFIX = re.compile(
-    r"(?:multi|non|low|high|short|long|cross|self|semi|pre|post|anti|co|inter|intra|real|large|"
-    r"small|data|open)-"
+    r"(?:multi|non|low|high|short|long|cross|self|semi|pre|post|anti|co|inter|intra|real|large|small|data|open)-"
 )
 _COMMON_END = re.compile(r"(?:ing|ly|tions?|ments?|ness|ity|ities|ance|ence|ive)$")
 _GENERIC = re.compile(
     r"\b([Oo]ur|[Mm]y) (?=(?:own )?(?:planet|[Gg]alaxy|[Uu]niverse|world|society|societies|[Ss]olar [Ss]ystem|"
-    r"climate|species|"
-    r"lives|ancestors|oceans?|era|times|century|[Ss]un|everyday|daily|brains?|atmosphere)\b|(?:current |present )?"
-    r"(?:understanding|view|picture|knowledge) of\b)"
+    r"climate|species|lives|ancestors|oceans?|era|times|century|[Ss]un|everyday|daily|brains?|atmosphere)\b|"
+    r"(?:current |present )?(?:understanding|view|picture|knowledge) of\b)"
 )
-_PRONOUNS = tuple(
-    (re.compile(pattern), word)
-    for pattern, word in (
-        (r"\bI am\b", "they are"),
-        (r"\bI was\b", "they were"),
-        (r"\bwe\b", "they"),
-        (r"\bWe\b", "They"),
-        (r"\b(?:our|my)\b(?![.-]\w)", "their"),
-        (r"\b(?:Our|My)\b", "Their"),
-        (r"\b[Oo]urs\b", "theirs"),
-        (r"\b[Oo]urselves\b|\b[Mm]yself\b", "themselves"),
-        (r"\bus\b", "them"),
-        (_NO_NUMBER_ONE + r"(?<![A-Z][a-z] )\bI\b(?= [a-z])", "they"),
-    )
+_QUOTED = re.compile(r"[“\"«„][^”\"»“„«]{1,600}[”\"»“]")
+_ADVERB = (
+    r"(?: (?:also|then|first|further|thus|never|always|often|now|still|even|only|just|here|both|all|each|[a-z]+ly))?"
+)
+_ACTS = re.compile(
+    rf"(?:\b(?P<we>[Ww]e)|{_NO_NUMBER_ONE}(?<![A-Z][a-z] )\b(?P<i>I))\b(?P<how>{_ADVERB}) (?P<verb>(?!ourselves|"
+    rf"myself)[a-z]+(?:-[a-z]+)*)\b"
+)
+_OWNS = re.compile(r"\b(?P<word>[Oo]ur|[Mm]y)\b(?![.-]\w)(?P<next> [\w-]+(?: [\w-]+)?)?")
+_SUFFERS = re.compile(r"\b(?P<word>us|Us|me)\b")
+_REST = (
+    (re.compile(r"\b(?:[Oo]urs|[Mm]ine)\b"), "theirs"),
+    (re.compile(r"\b(?:[Oo]urselves|[Mm]yself)\b"), "themselves"),
+    (re.compile(r"\bwe\b"), "they"),
+    (re.compile(r"\bWe\b"), "They"),
+)
+# Several of anything, to which "they" could point: "the models", "people".
+_SEVERAL = re.compile(
+    r"\b(?:[a-z][a-z-]*[^\W_su]s|people|children|women|men|mice|others|humans|[Tt]hose|[Bb]oth|[Mm]any|[Mm]ost|"
+    r"[Ss]ome)\b|\w[A-Z]s\b"
+)
+_NOT_SEVERAL = frozenset(
+    "analysis basis thesis bias less does has its this was always perhaps across towards besides".split()
+)
+_LIVING = re.compile(
+    r"\b(?:people|children|women|men|mice|others|humans|(?:agent|model|user|patient|participant|student|researcher|"
+    r"worker|learner|teacher|firm|compan(?:y|ie)|countr(?:y|ie)|state|bird|animal|author|reader|voter|household|"
+    r"farmer|nurse|doctor|expert|reviewer|robot|critic|scholar|historian|player|team|bee|writer|judge|court|bank|"
+    r"method|system)s)\b"
+)
+# Whose these are is never in doubt in an abstract.
+_OWN_WORK = re.compile(
+    r" (?:(?:new|own|proposed|main|final|best|full|simple|first|numerical|theoretical|empirical|experimental) "
+    r")?(?:method|approach|model|framework|system|algorithm|results?|findings?|experiments?|analys[ie]s|work|study|"
+    r"proof|theorem|data|dataset|evaluations?|technique|code|paper|survey|measurements?|bound|estimates?|simulations?|"
+    r"contribution)\b"
 )
 
 
@@ -76,14 +97,53 @@ def expanded(text: str) -> str:
     return re.sub(rf"\b([Ww]e|I)((?: \w+)?) ({have})n['’]t\b", r"\1\2 \3 not", text)
 
 
-def they(text: str) -> str:
-    """The first person within a sentence, turned to the third."""
+def left(text: str) -> bool:
+    """Is there still somebody who says "we" or "I", outside of quotation marks?"""
+    return FIRST_PERSON.search(text) is not None and FIRST_PERSON.search(_QUOTED.sub("“”", text)) is not None
+
+
+def they(text: str, subject: authors.Subject | None = None) -> str:
+    """The first person within a sentence about `subject`, turned to the third; several authors where it is not said."""
     if not FIRST_PERSON.search(text) and not re.search(r"\bI\b", text):
         return text
+    parts, at = [], 0
+    for quoted in _QUOTED.finditer(text):
+        parts += [_third(text[: quoted.start()], at, subject), quoted[0]]
+        at = quoted.end()
+    return "".join([*parts, _third(text, at, subject)])
+
+
+def _third(text: str, at: int, subject: authors.Subject | None) -> str:
+    """What stands from `at` on; what stands before tells to whom "they" could point."""
+    before, text = text[:at], text[at:]
+    one = subject is not None and not subject.plural and subject.again != "It"  # a person; a group has "its" members
+    name = "the author" if one else "the authors"
+
+    def acts(match: re.Match[str]) -> str:
+        verb = {"am": "are"}.get(match["verb"], match["verb"])
+        verb = "were" if match["i"] and verb == "was" else verb
+        who, cased = "they", match["we"] == "We" or (match["i"] and not before and not match.start())
+        if one or several(before + text[: match.start()]):
+            who, verb = name, verbs.third(verb) if one else verb
+        return f"{capital(who) if cased else who}{match['how']} {verb}"
+
+    def owns(match: re.Match[str]) -> str:
+        crowd = _LIVING.search(before + text[: match.start()]) and not _OWN_WORK.match(match["next"] or "")
+        alone = subject is not None and not subject.plural and not one
+        whose = f"{name}'s" if one and crowd else f"{name}'" if crowd else "its" if alone else "their"
+        return (capital(whose) if match["word"][0].isupper() else whose) + (match["next"] or "")
+
     text = _GENERIC.sub(lambda match: "The " if match[1][0].isupper() else "the ", text)
-    for pattern, word in _PRONOUNS:
+    text = _OWNS.sub(owns, _ACTS.sub(acts, text))
+    text = _SUFFERS.sub(lambda match: name if one or _LIVING.search(before + text[: match.start()]) else "them", text)
+    for pattern, word in _REST:
         text = pattern.sub(word, text)
     return text
+
+
+def several(text: str) -> bool:
+    """Does a text name several of anything, to which "they" could point?"""
+    return any(match[0] not in _NOT_SEVERAL and not match[0].endswith("ss") for match in _SEVERAL.finditer(text))
 
 
 def small(text: str, common: Container[str] = ()) -> str:
@@ -95,6 +155,12 @@ def small(text: str, common: Container[str] = ()) -> str:
     if word in _SMALL or word in common or _PREFIX.match(word) or _COMMON_END.search(word):
         return text[:1].lower() + text[1:]
     return text
+
+
+def is_name(text: str, common: Container[str] = ()) -> bool:
+    """Does a text begin with what has a capital everywhere? `common`: words as a text writes them within sentences."""
+    word = re.match(r"[\w.+-]+", text)
+    return word is None or word[0] in common or re.search(r"\w[A-Z]|\d", word[0]) is not None or len(word[0]) == 1
 
 
 def capital(text: str) -> str:

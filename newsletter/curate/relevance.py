@@ -46,8 +46,17 @@ def _search(rule: str, text: str) -> regex.Match[str] | None:
         raise errors.ConfigError(f"newsletter.toml: the rule {rule!r} is no regular expression: {error}") from None
 
 
+def valid(rules: Iterable[str]) -> None:
+    """Raises `errors.ConfigError` for a rule that is no regular expression."""
+    for rule in rules:
+        try:
+            regex.compile(rule, FLAGS)
+        except regex.error as error:
+            raise errors.ConfigError(f"the rule {rule!r} is no regular expression: {error}") from None
+
+
 def belongs(words: Sequence[str], include: Sequence[str], exclude: Sequence[str]) -> tuple[bool, str | None]:
-    """Does an entry with these words (title, summary, authors, categories, source) belong? And why.
+    """Does an entry with these words (title, summary, authors, categories, source and its host) belong? And why.
 
     Rules are regular expressions, case-insensitive; `^` and `$` are the ends of each of the words. Without `include`,
     everything belongs that no `exclude` matches.
@@ -75,10 +84,11 @@ class Text:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Score:
-    """How well an entry fits, and the topic's words that it has, the telling ones first."""
+    """How well an entry fits, by which of the topic's words, and by which of entries that were kept (`learnt`)."""
 
     value: float
     matched: tuple[str, ...]
+    learnt: tuple[str, ...] = ()
 
 
 class Scorer:
@@ -124,9 +134,11 @@ class Scorer:
             count = counts.get(term, 0)
             if count:
                 parts[term] = weight * self._idf(term) * count * (K1 + 1) / (count + K1 * (1 - B + B * length))
-        own = sorted((term for term in parts if term in self._own), key=lambda term: (-parts[term], term))
-        forms = _forms(text) if own else {}
-        return Score(round(sum(parts.values()), 2), tuple(forms[term] for term in own))
+        telling = sorted(parts, key=lambda term: (-parts[term], term))
+        forms = _forms(text) if telling else {}
+        own = tuple(forms[term] for term in telling if term in self._own)
+        learnt = tuple(forms[term] for term in telling if term not in self._own)
+        return Score(round(sum(parts.values()), 2), own, learnt)
 
 
 def tokens(text: str) -> list[str]:
@@ -172,7 +184,8 @@ def _forms(text: Text) -> dict[str, str]:
 
 
 def explained(why: str | None, score: Score) -> str:
-    """As `matched: agentic, policy optimisation; score 7.1`."""
+    """As `matched: agentic, policy optimisation; score 7.1`, or `like what you kept: tide, coast; score 0.3`."""
     if why is None and score.matched:
         why = "matched: " + ", ".join(score.matched[:5])
-    return (f"{why}; " if why else "") + f"score {score.value:.1f}"
+    learnt = "like what you kept: " + ", ".join(score.learnt[:5]) if score.learnt and not score.matched else None
+    return "; ".join([*filter(None, (why, learnt)), f"score {score.value:.1f}"])

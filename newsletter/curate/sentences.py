@@ -11,6 +11,9 @@ import html
 import itertools
 import re
 import unicodedata
+from collections.abc import Sequence
+
+import regex
 
 from newsletter.curate import tex
 
@@ -18,14 +21,29 @@ MOST = 2
 REACH = 12_000  # characters that are looked at; an abstract has 1,500
 _TAG = re.compile(r"<!--.{0,2000}?-->|</?[A-Za-z][^<>]{0,500}>|<\?[^<>]{0,200}\?>", re.DOTALL)
 _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|cite|code|em|i|mark|q|s|small|span|strong|sub|sup|tt|u|var)\b", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"</?(?:article|blockquote|dd|div|dl|dt|figcaption|h[1-6]|li|ol|p|pre|section|table|td|th|tr|ul)\b", re.IGNORECASE
+)
 _OPENS = re.compile(r"<(script|style)\b", re.IGNORECASE)
 _LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
-_STOPS = re.compile(r"(?<=[。！？｡．])(?=[^。！？｡．」』”’）\s])|(?<=[。！？][」』”’）])|(?<=[।॥؟۔።])\s+")
+# Full stops of all scripts (Unicode's Sentence_Terminal, UAX 44): wide ones, with or without a quotation mark behind,
+# need no blank after them; nor do ASCII's beside Chinese, Japanese and Korean. Scripts without capitals begin a
+# sentence with any letter. Greek asks with ";".
+_STOPS = regex.compile(
+    r"(?<=[。！？｡．])(?=[^。！？｡．」』”’）\"\s])|(?<=[。！？｡．][」』”’）\"])(?!と|って|[他她]们?[说問问道答][，。：,])(?=[^。！？｡．」』”’）\"\s，、])"
+    r"|(?<=[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}][.!?])(?=[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}“「『])"
+    r"|(?<=[.!?][”’」』])(?!と|って|[他她]们?[说問问道答][，。：,])(?=[\p{Han}\p{Hiragana}\p{Katakana}])"
+    r"|(?<=[[\p{STerm}--[.!?…]]។៕།༎]|[[\p{STerm}--[.!?…]]។៕།༎][”’»)\"])\s+"
+    r"|(?<=[\p{Lo}\p{Georgian}\p{M}\p{Nd}][\p{Lo}\p{Georgian}\p{M}][.!?…]|[\p{Lo}\p{Georgian}\p{M}][.!?…][”’»)\"])"
+    r"\s+(?=[\p{Lo}\p{Georgian}“«‘\"(])"
+    r"|(?<=\p{Greek}[;\u037e])\s+(?=\p{Lu})",
+    regex.V1,
+)
+_BLANK_LINE = re.compile(r"\s*\n\s*(?:\n\s*(?:[•·▪‣◦–*-] +)?|[•·▪‣◦*-] +)")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[„“\"])(?:et al|vs|e\.g|i\.e|cf|approx|ca|c|viz|figs|eqs|refs|eds|resp|dept|univ|incl|excl|"
     r"z\. ?b|d\. ?h|u\. ?a|v\. ?a|o\. ?ä|i\. ?d\. ?r|u\. ?s\. ?w|bzw|vgl|abb|nr|sog|bspw|evtl|inkl|ggf|mio|mrd|"
-    r"p\. ?ej|p\. ?ex|ud|núm|pág|aprox|env|chap|"
-    r"т\. ?е|т\. ?н|млн|млрд|тыс|руб|см|рис|стр|им|ул|напр|проф|акад)\.$",
+    r"p\. ?ej|p\. ?ex|ud|núm|pág|aprox|env|chap|т\. ?е|т\. ?н|млн|млрд|тыс|руб|см|рис|стр|им|ул|напр|проф|акад)\.$",
     re.IGNORECASE,
 )
 _TITLE = re.compile(
@@ -35,7 +53,7 @@ _TITLE = re.compile(
 _BEFORE_FIGURE = re.compile(
     r"(?:^|[\s(\[])(?:nos?|art|sec|figs?|eqs?|refs?|vol|pp?|ed|ch|tab|abs|str|par|p)\.$", re.IGNORECASE
 )
-_INITIAL = re.compile(r"(?:^|[\s(\[.-])[^\W\d_a-z]\.$")
+_INITIAL = regex.compile(r"(?:^|[\s(\[.-])[\p{Lu}\p{Lo}]\.$")
 # What begins a sentence, and is nobody's family name.
 _STARTS = re.compile(
     r"(?:We|Our|The|This|These|That|Those|It|Its|They|Their|In|On|At|To|For|From|By|With|Here|However|Moreover|"
@@ -49,14 +67,16 @@ _MISSED = re.compile(
 )
 # "in 3 ms. No error", "do so. With it": ends that look like abbreviations.
 _UNIT_END = re.compile(
-    r"(?:\b\d\s?(?:ms|s|h|min|km|cm|mm|m|kg|g|[kMGT]B|[kMG]?Hz|[kMGT]?eV|K)|\b(?:so|it|too))\.(?=\s+[¿¡]?[^\W\d_a-z])"
+    r"(?:\b\d\s?(?:ms|s|h|min|km|cm|mm|m|kg|g|[kMGT]B|[kMG]?Hz|[kMGT]?eV|K)|\b(?:so|it|too)|\bи (?:т\. ?[дп]|др|"
+    r"пр))\.(?=\s+[¿¡]?[^\W\d_a-z])"
+    r"|\b\d{4} г\.(?=\s+(?:Он|Она|Оно|Они|Её|Его|Их|Это|Эти|Этот|Эта|На|Но|И|А|Мы|Я|Вы|Так|Там|Тогда|После|При|По|Для|"
+    r"Как|Когда|Если|Все|Всё|Потом|В|С|К)\s)"
 )
 _BEGINS_ABROAD = re.compile(
     r"(?:Les?|La|L['’]\w|Un|Une|El|Los|Las|Der|Die|Das|Ein|Eine|Il|Elle|On|Nous|Wir|Es|Sie|En|Und|Et|Cela|Ce)\b"
 )
 _UNSPACED = re.compile(
-    r"(?<=\b[a-z]{3})\.(?=[A-Z][A-Za-z]+ )|(?<=\s[a-z]{4})\.(?=[A-Z][A-Za-z]+ )|"
-    r"(?<=[a-z]{5})\.(?=[A-Z][A-Za-z]+ )"
+    r"(?<=\b[a-z]{3})\.(?=[A-Z][A-Za-z]+ )|(?<=\s[a-z]{4})\.(?=[A-Z][A-Za-z]+ )|(?<=[a-z]{5})\.(?=[A-Z][A-Za-z]+ )"
 )
 _LABELS = (
     "Background|Introduction|Context|Objectives?|Aims?|Purpose|Motivation|Methods?|Methodology|Design|Results?|"
@@ -68,14 +88,21 @@ _LOST_BREAK = re.compile(rf"(?<=[.!?)\]])nn?(?=(?:{_LABELS})[A-Z]|(?:C_LI)?O_LI|
 _LISTED = re.compile(r"n?C_LI[O_S]{0,4}_?(?:LI)?|n?O_LI")
 _GLUED = re.compile(rf"(?:^|(?<=[.!?)\]] ))({_LABELS})(?=[A-Z])")
 _UNMARKED = re.compile(rf"(?:^|(?<=[.!?)\]] ))({_LABELS}) (?=[A-Z0-9][\w-]* )")
+# "... for two years Results: Survival rose ...": a heading within a line, where the line before it lost its end.
+_RUN_IN = re.compile(rf"(?<=[a-z0-9)%\]]) (?=(?:{_LABELS}): )")
+_TITLE_LINE = re.compile(r"(?!\w*\d)[A-Z][\w'’-]*(?: (?!\w*\d)[\w'’-]+){0,2}:?")  # not "Version 2", nor "S085x"
+_HEADING = re.compile(rf"(?:{_LABELS})\s?[.:]?", re.IGNORECASE)
+_WIDE_END = re.compile(r"[。！？｡．」』）]$|[。！？][”’\"]$")
+_UNSPACED_SCRIPT = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _RAISED = re.compile(r"<(su[pb])>\s*([^<>]{1,12}?)\s*</\1>", re.IGNORECASE)
 _UNSEEN = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ORDINAL = re.compile(r"(?:^|\s)\d{1,2}\.$")
 # Words that no other language uses as often: a tenth of an English text is made of them.
 _ENGLISH = frozenset(
     "the of and to that with for which are this we by from it as be has have been can our these their than at on not "
-    "how its a is was were or an in more new all but who will when what they he she his her you your may "
-    "using used between such into over through been if so there here should could would most only while after".split()
+    "how its a is was were or an in more new all but who will when what they he she his her you your may using used "
+    "between such into over through been if so there here should could would most only while after "
+    "cannot found shows show study results data years people children both each other because many two three".split()
 )
 _OURS_TOO = frozenset("a in an is was we at on all be by it has as or not".split())  # other languages have them too
 
@@ -89,6 +116,8 @@ def tidy(text: str) -> str:
         if "&" in text:
             text = html.unescape(text)
     text = tex.plain(text)
+    if "\n" in text:
+        text = _paragraphs(text)
     if "](" in text:
         text = _LINK.sub(r"\1", text)
     text = re.sub(r"\*\*|`{1,3}|(?<!\w)__|__(?!\w)", "", text) if re.search(r"\*\*|`|__", text) else text
@@ -113,9 +142,29 @@ def _mended(text: str) -> str:
         text = _UNSPACED.sub(". ", text)
     if lost or len({match[1] for match in _GLUED.finditer(text)}) > 1:  # "SummaryBench" alone is a name
         text = _GLUED.sub(r"\1: ", text)
+    if len(_RUN_IN.findall(text)) > 1:
+        text = _RUN_IN.sub(". ", text)
     if len({match[1] for match in _UNMARKED.finditer(text)}) > 2:
         text = _UNMARKED.sub(r"\1: ", text)
     return re.sub(r"(?<=[A-Za-z)]) (?=[.,](?:\s|$))", "", " ".join(text.split()))
+
+
+def _paragraphs(text: str) -> str:
+    """One paragraph; each that was one, or an item of a list, ends like a sentence, and a heading with a colon."""
+    parts = [part for part in _BLANK_LINE.split(text.strip()) if part]
+    if (
+        len(parts) > 1
+        and _TITLE_LINE.fullmatch(parts[0])
+        and len(parts[1].split()) > 5
+        and not _HEADING.fullmatch(parts[0])
+    ):
+        parts.pop(0)  # "What's changed"
+    for at, (part, after) in enumerate(itertools.pairwise(parts)):
+        if _HEADING.fullmatch(part):
+            parts[at] = f"{part.strip(' .:')}:"
+        elif (part[-1].isalnum() or part[-1] in ")]%") and not after[0].islower():
+            parts[at] = part + ("。" if _UNSPACED_SCRIPT.match(part[-1]) else ".")
+    return " ".join(parts)
 
 
 def _raised(match: re.Match[str]) -> str:
@@ -133,7 +182,7 @@ def _without_scripts(text: str) -> str:
 
 
 def _gap(tag: re.Match[str]) -> str:
-    return "" if _INLINE.match(tag[0]) else " "
+    return "" if _INLINE.match(tag[0]) else "\n\n" if _BLOCK.match(tag[0]) else " "
 
 
 def split(text: str) -> list[str]:
@@ -143,7 +192,7 @@ def split(text: str) -> list[str]:
         return []
     found = [part for piece in _latin(text) for end in _units(piece) for part in _MISSED.split(end)]
     sentences: list[str] = []
-    for piece in (part.strip() for each in found for part in _STOPS.split(each)):
+    for piece in (part.strip() for each in found for part in ([each] if each.isascii() else _STOPS.split(each))):
         if not piece:
             continue
         if sentences and _goes_on(sentences[-1], piece):
@@ -182,9 +231,23 @@ def _goes_on(before: str, after: str) -> bool:
         return re.match(r"[(\[\d]", after) is not None  # these end sentences too; nupunkt has looked at what follows
     if _BEFORE_FIGURE.search(tail):
         return after[:1].isdigit()
+    if tail.endswith(" г."):
+        return not tail[-4:-3].isdigit() or re.match(r"[А-ЯЁ]\.", after) is not None  # "г. Москва"; "в 1837 г. Это ..."
     if _INITIAL.search(tail):
         return _STARTS.match(after) is None
     return (_ABBREVIATION.search(tail) or _TITLE.search(tail)) is not None
+
+
+def joined(parts: Sequence[str]) -> str:
+    """Sentences as one text: with blanks between them, none where their script has none."""
+    text = ""
+    for part in parts:
+        text += part if not text or _WIDE_END.search(text) or _wide_pair(text, part) else f" {part}"
+    return text
+
+
+def _wide_pair(before: str, after: str) -> bool:
+    return bool(_UNSPACED_SCRIPT.match(after)) and bool(_UNSPACED_SCRIPT.search(before[-3:]))
 
 
 def is_english(text: str) -> bool:

@@ -3,7 +3,9 @@
     written()     what an editor or a source has already put in two sentences stays, word for word
     extracted()   a paper: its contribution sentence and its best result sentence, in the third person, beginning with
                   the author phrase
-    lead()        news, a blog, another language: its first two sentences, in its own words
+    quoted()      a paper whose sentences cannot be told in the third person for certain: one of them, as a quotation
+    lead()        news, a blog, another language: its first two sentences, in its own words; a quotation where somebody
+                  who is named says "I" in them
 
 Nothing is made up: the words are the text's, but for the author phrase, "report that" and the pronouns.
 """
@@ -14,7 +16,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from newsletter.curate import authors, choice, guard, pronouns, sentences, tex, voice
+from newsletter.curate import authors, bare, choice, guard, others, pronouns, sentences, tex, unbound, verbs, voice
 
 SHORT = 600  # characters: two long sentences
 LONGEST = 900  # two very long ones; of a text without full stops, SHORT characters
@@ -22,7 +24,7 @@ LEAD_REACH = 4  # sentences among which a lead is looked for
 CLEAR = 1.5  # of choice.states: a finding that is better told than "We extend it"
 BLOG_REACH = 3  # sentences of a blog in which its author may say what was done
 
-AS_IT_CAME, EXTRACTED, LEAD = "as it came", "extracted", "its first sentences"
+AS_IT_CAME, EXTRACTED, QUOTED, LEAD = "as it came", "extracted", "quoted", "its first sentences"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def summarise(article: Article) -> Summary:
         return Summary("", AS_IT_CAME)
     english = sentences.is_english(text)
     paper = english and is_paper(article, text)
-    hidden = paper and any(voice.hidden(voice.without_label(each)[0]) for each in found[: sentences.MOST])
+    hidden = paper and any(voice.hidden(bare.without_label(each)[0]) for each in found[: sentences.MOST])
     if len(found) <= sentences.MOST and len(text) <= SHORT and not hidden and not _to_rewrite(text, found):
         return Summary(text, AS_IT_CAME)
     if not english:
@@ -69,9 +71,15 @@ def summarise(article: Article) -> Summary:
     if not paper and not subject.known:
         return Summary(lead(found), LEAD)
     words = extracted(found, subject, paper=paper, sure=paper and _surely(article, text))
-    if not words or len(words) > LONGEST or guard.unsupported(words, f"{text} {subject.phrase}"):
-        return Summary(lead(found, impersonal=subject.known), LEAD, subject if paper else None)
-    return Summary(words, EXTRACTED, subject)
+    if words and len(words) <= LONGEST and not guard.unsupported(words, f"{text} {subject.phrase}"):
+        return Summary(words, EXTRACTED, subject)
+    leading = lead(found, impersonal=subject.known)
+    words = ""
+    if paper and (pronouns.left(lead(found)) or (subject.known and _surely(article, text))):
+        words = quoted(found, subject)
+    elif not paper and pronouns.left(leading):
+        words = _as_quotation([lead(found)], subject)
+    return Summary(words, QUOTED, subject) if words else Summary(leading, LEAD, subject if paper else None)
 
 
 def _finished(article: Article) -> bool:
@@ -90,8 +98,8 @@ def _to_rewrite(text: str, found: Sequence[str]) -> bool:
         return False
     return bool(
         pronouns.FIRST_PERSON.search(text)
-        or any(voice.of_itself(voice.without_label(each)[0]) for each in found)
-        or voice.without_label(text)[1]
+        or any(voice.of_itself(bare.without_label(each)[0]) for each in found)
+        or bare.without_label(text)[1]
     )
 
 
@@ -141,7 +149,11 @@ def is_paper(article: Article, text: str) -> bool:
         return True
     together = 2 if len(article.authors) > 1 and re.search(r"\b[Ww]e\b", text) else 0
     formulas = 2 if _FORMULA.search(article.text[: sentences.REACH]) else 0
-    return together + formulas + sum(weight for weight, sign in _SIGNS if sign.search(text)) >= 2
+    addressed = 3 if len(_YOU.findall(text)) > 1 else 0  # papers say "you" to nobody
+    return together + formulas - addressed + sum(weight for weight, sign in _SIGNS if sign.search(text)) >= 2
+
+
+_YOU = re.compile(r"\b[Yy]ou(?:rs?|['’]\w+)?\b")
 
 
 def _surely(article: Article, text: str) -> bool:
@@ -163,7 +175,8 @@ def extracted(found: Sequence[str], subject: authors.Subject, *, paper: bool = T
     `sure`: what it reports are its authors' findings. A blogger's "... yields 2.5x" may be anybody's.
     """
     plain, roles = choice.labelled(found)
-    usable = [i for i, each in enumerate(plain) if choice.usable(each)]
+    we = any(map(pronouns.FIRST_PERSON.search, plain))
+    usable = [i for i, each in enumerate(plain) if choice.usable(each) and not voice.strangers(each, we=we)]
     first, opening = _first(plain, roles, usable, subject, paper=paper, sure=sure)
     if first is None:
         return ""
@@ -171,17 +184,24 @@ def extracted(found: Sequence[str], subject: authors.Subject, *, paper: bool = T
         subject = dataclasses.replace(subject, again="They", plural=True)
     rest = {
         i: choice.tells(
-            plain[i], roles[i], i, first, len(plain), linked=all(map(choice.goes_on, plain[first + 1 : i + 1]))
+            plain[i], roles[i], i, first, len(plain), linked=all(map(unbound.goes_on, plain[first + 1 : i + 1]))
         )
         for i in usable
         if i != first and plain[i][-1:] != "?"
     }
+    reported = opening.startswith(f"{subject.phrase} {verbs.agree('report', subject)}") and not voice.told(
+        plain[first], subject
+    )
+    of_paper = voice.of_itself(plain[first])
     for second in sorted(rest, key=lambda i: (-rest[i], i)):
         if rest[second] < 0:
             break
-        following = voice.following(plain[second], subject)
+        owned = re.match(r"(?:Our|My)\b", plain[first]) is not None and second == first + 1
+        if reported and not owned and unbound.points(plain[second]) and not choice.SHOWN.match(plain[second]):
+            continue  # it may point to what was done, which no reader sees
+        following = voice.following(plain[second], subject, after_paper=of_paper)
         personal = not paper and re.search(r"\b(?:I|me)\b", plain[second])
-        if not pronouns.FIRST_PERSON.search(following) and not personal:
+        if not pronouns.left(following) and not personal and not others.rival(plain[second], plain[first]):
             return f"{opening} {following}"
     return opening
 
@@ -205,22 +225,28 @@ def _first(
             break
         if not paper and len(plain[i].split()) < 6:
             continue
-        if sure and choice.dangles(plain[i]):
+        if paper and choice.dangles(plain[i]):
             finding = finding or _finding(plain, roles, usable)
-            if finding[0] >= CLEAR:
+            if sure and finding[0] >= CLEAR:
                 break
+            continue
         opening = voice.told(plain[i], subject)
-        if opening and not pronouns.FIRST_PERSON.search(opening):
+        if opening and not pronouns.left(opening):
             return i, opening
     if not paper:
         opening = voice.told(plain[0], subject) if 0 in usable else None
-        return (0, opening) if opening and not pronouns.FIRST_PERSON.search(opening) else (None, "")
+        return (0, opening) if opening and not pronouns.left(opening) else (None, "")
     if not sure:
         return None, ""
     score, best = finding or _finding(plain, roles, usable)
     if score < 1:
         return None, ""
-    return best, voice.opening(plain[best], subject, frozenset(re.findall(r"\b[a-z]+\b", " ".join(plain))))
+    return best, voice.opening(plain[best], subject, _within(plain))
+
+
+def _within(plain: Sequence[str]) -> frozenset[str]:
+    """The words of a text as it writes them within its sentences."""
+    return frozenset(re.findall(r"[\w.+-]*\w", " ".join(re.sub(r"^\W*\S+", "", each) for each in plain)))
 
 
 def _finding(plain: Sequence[str], roles: Sequence[str], usable: Sequence[int]) -> tuple[float, int]:
@@ -228,6 +254,37 @@ def _finding(plain: Sequence[str], roles: Sequence[str], usable: Sequence[int]) 
     score, at = max((choice.states(plain[i], roles[i], i, len(plain)), -i) for i in usable)
     return score, -at
 
+
+def quoted(found: Sequence[str], subject: authors.Subject) -> str:
+    """The sentence that tells most of what was done, word for word, with the one before that it points to."""
+    plain, roles = choice.labelled(found)
+    scores = {
+        i: choice.contributes(each, roles[i], i, subject)
+        for i, each in enumerate(plain)
+        if choice.usable(each) and not _QUOTES.search(each) and not others.of_others(each)
+    }
+    best = max(scores, key=lambda i: (scores[i], -i), default=None)
+    if best is None or scores[best] <= choice.NEVER / 2:
+        return ""
+    words = [plain[best]]
+    if choice.dangles(plain[best]) or unbound.points(plain[best]):
+        if not best or not choice.begins_anew(plain[best - 1]) or _QUOTES.search(plain[best - 1]):
+            words = [each for each in plain[: sentences.MOST] if choice.begins_anew(each) or each is not plain[0]]
+        else:
+            words = [plain[best - 1], plain[best]]
+    elif best + 1 in scores and not plain[best + 1].endswith("?") and len(plain[best]) + len(plain[best + 1]) < SHORT:
+        words = [plain[best], plain[best + 1]]
+    return _as_quotation(words, subject)
+
+
+def _as_quotation(words: Sequence[str], subject: authors.Subject) -> str:
+    text = " ".join(words)
+    if not words or len(text) > SHORT or _QUOTES.search(text) or re.search(r"(?:…|\.\.\.)$", text):
+        return ""
+    return f"{subject.phrase} {verbs.agree('write', subject)}: “{pronouns.ended(text)}”"
+
+
+_QUOTES = re.compile(r"[“”\"„«»]")
 
 # Words in quotation marks are somebody's own: where they speak as "we", nothing is put into the third person.
 _QUOTED_WE = re.compile(r"[“\"„«][^”\"“»]{0,400}\b(?:[Ww]e|[Oo]urs?|us|I|my)\b[^”\"»]{0,400}[”\"“»]")
@@ -244,19 +301,18 @@ _CHATTER = re.compile(
 
 def lead(found: Sequence[str], *, impersonal: bool = False) -> str:
     """The first two sentences that tell something, without labels; `impersonal`: rather those that say no "I"."""
-    plain = [voice.without_label(each)[0] for each in found]
-    good = [each for each in plain if each and not _CHATTER.match(each) and not guard.ORDERS.search(each)] or plain
+    plain = [bare.without_label(each)[0] for each in found]
+    good = [each for each in plain if each and not _CHATTER.match(each) and not guard.orders(each)] or plain
     if impersonal:
         third = [at for at, each in enumerate(good[:LEAD_REACH]) if not pronouns.FIRST_PERSON.search(each)]
-        start = next((at for at in third if at + 1 in third and not choice.points(good[at])), None)
+        start = next((at for at in third if at + 1 in third and not unbound.points(good[at])), None)
         good = good[start:] if start is not None else good
     return _fitted(good[: sentences.MOST], " ".join(plain))
 
 
 def _fitted(chosen: Sequence[str], text: str) -> str:
     """The sentences as one text that is not too long, never cut within a word."""
-    glue = "" if chosen and re.search(r"[。！？｡．」』]$", chosen[0]) else " "
-    found = glue.join(chosen)
+    found = sentences.joined(chosen)
     for whole in (found, chosen[0] if chosen else ""):
         if 0 < len(whole) <= (LONGEST if whole is not found else SHORT + 100) and (
             len(whole) <= SHORT or _STOP.search(whole)

@@ -16,29 +16,32 @@ PAST = frozenset(
     "found built wrote rewrote showed shown made took gave got ran began chose drew led held kept left met saw sent "
     "taught thought told had did was became came spent sought dealt laid grew knew won lost understood fell rose "
     "brought fed cut set put read split let bet said drove flew froze rode sold stood stuck swept swung wore "
-    "bought caught fought forgot went".split()
+    "bought caught fought forgot went slept felt heard paid meant ate swam sang sank shot sprang stole threw tore "
+    "woke hid bent bred crept dug fled flung hung lent learnt rang shook shrank spoke spun strove struck wept "
+    "withdrew withheld withstood "
+    "overcame undertook foresaw".split()
 )
 _SAME = frozenset("cut set put read split let bet".split())  # present and past alike
 _NO_PAST = frozenset("need feed exceed proceed succeed embed speed heed bleed seed breed shed wed".split())
 BASE = frozenset(
     "accelerate achieve adapt add address adopt advance aim allow analyse analyze annotate announce answer apply "
-    "imply rely supply argue "
-    "ask assemble assess augment automate benchmark bound bridge build calculate calibrate call capture carry "
-    "characterise characterize clarify classify close collect combine compare compile complement compute conclude "
-    "conduct confirm conjecture connect consider construct contrast contribute couple cover create curate decompose "
-    "deduce define deliver demonstrate deploy derive describe design detail detect determine develop devise discover "
-    "discuss disentangle document draw employ enable encode enhance ensure establish estimate evaluate examine exhibit "
-    "expand explain exploit explore extend extract find fine-tune fit focus follow formalise formalize formulate "
-    "generalise generalize generate give highlight hypothesise hypothesize identify illustrate implement improve infer "
-    "initiate inspect instantiate integrate interpret introduce invent investigate isolate launch leverage link list "
-    "locate make map match measure mitigate model modify note observe obtain offer open-source optimise optimize "
-    "outline overcome parametrise parametrize perform pinpoint pioneer plan play point pose postulate predict prepare "
-    "present pretrain produce profile propose prove provide publish quantify question randomise randomize re-evaluate "
-    "re-examine reach realise realize recommend reconstruct recover reduce refine reformulate relate release remove "
-    "repeat replace replicate report represent reproduce resolve retrain reveal review revisit rewrite run sample "
-    "scale screen search select separate show simulate sketch solve spend split state strengthen study suggest "
-    "summarise summarize support survey synthesise synthesize systematise systematize tackle take target test track "
-    "trace train transform translate treat try tune uncover undertake unify use utilise utilize validate verify want "
+    "imply rely supply argue ask assemble assess augment automate benchmark bound bridge build calculate calibrate "
+    "call capture carry characterise characterize clarify classify close collect combine compare compile complement "
+    "compute conclude conduct confirm conjecture connect consider construct contrast contribute couple cover create "
+    "curate decompose deduce define deliver demonstrate deploy derive describe design detail detect determine develop "
+    "devise discover discuss disentangle document draw employ enable encode enhance ensure establish estimate "
+    "evaluate examine exhibit expand explain exploit explore extend extract find fine-tune fit focus follow formalise "
+    "formalize formulate generalise generalize generate give highlight hypothesise hypothesize identify illustrate "
+    "implement improve infer initiate inspect instantiate integrate interpret introduce invent investigate isolate "
+    "launch leverage link list locate make map match measure mitigate model modify note observe obtain offer "
+    "open-source optimise optimize outline overcome parametrise parametrize perform pinpoint pioneer plan play point "
+    "pose postulate predict prepare present pretrain produce profile propose prove provide publish quantify question "
+    "randomise randomize re-evaluate re-examine reach realise realize recommend reconstruct recover reduce refine "
+    "reformulate relate release remove repeat replace replicate report represent reproduce resolve retrain reveal "
+    "review revisit rewrite run sample scale screen search select separate show simulate sketch solve spend split "
+    "state strengthen study suggest summarise summarize support survey synthesise synthesize systematise systematize "
+    "tackle take target test track trace train transform translate treat try tune uncover undertake unify use utilise "
+    "utilize validate verify want "
     "write".split()
 )
 # A method does none of these: after "and", they are the authors' even behind another clause.
@@ -63,16 +66,13 @@ _NO_VERBS = frozenset(
 )
 _AFTER_AND = re.compile(
     r"(?P<and>(?:, and|, but|, then| and| but|,) (?:(?:also|then|further|(?!rely|apply|imply|supply)\w+ly) )?)"
-    r"(?P<verb>[a-z][a-z-]{1,14})"
-    r"(?= "
-    r"(?P<next>[^\s]+))"
+    r"(?P<verb>[a-z][a-z-]{1,14})(?= (?P<next>[^\s]+))"
 )
 _OPENS_CLAUSE = re.compile(r"\b(?:that|which|who|whose|where|when|how|why|whether|if|while|because|what)\b")
 _OPENS_INFINITIVE = re.compile(r"\b(?:to|can|could|may|might|will|would|should|must|cannot|not|help|let)\b")
 _OBJECT = re.compile(
     r"(?:the|an?|that|how|why|whether|it|its|them|their|our|this|these|those|only|what|two|three|four|several|new|"
-    r"novel|"
-    r"both|all|each|some|many|one|up|on|\d\S*|[A-Z]\S*),?"
+    r"novel|both|all|each|some|many|one|up|on|\d\S*|[A-Z]\S*),?"
 )
 
 
@@ -127,11 +127,17 @@ def predicate(rest: str, subject: authors.Subject, *, of_paper: bool = False) ->
 
     It was said of "we" (or, `of_paper`, of "this paper"). None where its first word is no verb.
     """
-    words = rest.split(" ")
+    words = re.sub(r"^(\S+),? (?:instead|however|therefore|thus|hence),?(?= that\b)", r"\1", rest).split(" ")
     while len(words) > 2 and words[0].rstrip(",").lower() in _ADVERBS:
         words.pop(0)
     at = 1 if words[0].endswith("ly") and words[0] not in BASE and len(words) > 2 else 0
+    if words[0] == "do" and len(words) > 2 and words[1] in BASE:
+        words.pop(0)  # "we do, however, construct"
     verb, comma = words[at].removesuffix(","), words[at][-1:] == ","
+    if comma and verb in ("do", "did", "does") and words[at + 1 : at + 2] == ["however,"]:
+        return predicate(" ".join(words[at + 2 :]), subject, of_paper=of_paper)
+    if comma and not re.match(r"[^,]{2,80}, (?:that|how|why|whether|what|an?|the|and)\b", " ".join(words[at + 1 :])):
+        return None  # "Then, we show, ..."
     if (
         verb in _NO_VERBS
         or not re.fullmatch(r"[a-z]+(?:-[a-z]+)*", verb)

@@ -9,110 +9,97 @@ Verbs agree with the phrase (`verbs`); what was in the past stays there; no word
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Container
 
-from newsletter.curate import authors, pronouns, verbs
+from newsletter.curate import authors, bare, pronouns, verbs
 
-_NOBODY = authors.Subject(authors.NOBODY, "They", plural=True, known=False)
-PAPER = (
-    "(?:paper|work|article|study|letter|report|thesis|survey|review|manuscript|chapter|post|note|contribution|analysis|"
-    "research|essay|dissertation|preprint|talk|document|monograph|brief|tutorial|overview|communication|book|project)"
-)
-# "this short paper", "our empirical study"; not "our previous work", nor "the authors report".
-KIND = r"(?: (?!\w*s\b|previous|prior|earlier|recent|related|other|same)\w+)?"
-_THIS = r"(?:[Tt]his|[Tt]he present|[Tt]he current|[Oo]ur|[Mm]y|[Tt]he new|[Tt]he)"
 SELF = re.compile(
-    rf"(?:In |Through |With )?(?:[Tt]his|[Tt]he present|[Tt]he current|[Oo]ur|[Tt]he new){KIND} "
-    rf"{PAPER}\b"
-)
-_LABEL = re.compile(
-    r"\W{0,3}(?P<label>TL;?DR|TLDR|Abstract|Summary|One Sentence Summary|Highlights?|Background|Introduction|Context|"
-    r"Objectives?|Aims?|Purpose|Motivation|Abbreviations|Key ?words|Methods?|Design|Methodology|Materials and "
-    r"Methods|Setting|Participants|"
-    r"Interventions?|(?:Main |Key )?Results?|(?:Main |Key )?Findings|Availability(?: and implementation)?|"
-    r"Significance Statement|"
-    r"Conclusions?|Interpretation|Significance|Discussion|Limitations|What is new)\s?(?::|\.\s(?=[A-Z])|\s[-–—]\s|"
-    r"—)\s*",
-    re.IGNORECASE,
+    rf"(?:In |Through |With )?(?:[Tt]his|[Tt]he present|[Tt]he current|[Oo]ur|[Tt]he new){bare.KIND} {bare.PAPER}\b"
 )
 _LET_US = re.compile(r"(?i)\blet(?: us|['’]s)\b")
-_THREAD = re.compile(
-    r"(?:(?:And |But )?(?:Moreover|Furthermore|In addition|Additionally|Finally|However|Specifically|Notably|In "
-    r"particular|"
-    r"As a (?:result|consequence|corollary|by-?product|bonus)|More (?:specifically|precisely|generally|broadly|"
-    r"importantly)|"
-    r"Overall|Consequently|Thus|Hence|Therefore|Importantly|Remarkably|Surprisingly|Interestingly|Strikingly|"
-    r"Unfortunately|"
-    r"In contrast|By contrast|Conversely|In summary|In sum|To summari[sz]e|In conclusion|To conclude|Taken together|"
-    r"Altogether|Together|In short|In brief|Crucially|Lastly|Also|Besides|Concretely|Here|Herein|Accordingly|Instead|"
-    r"Nevertheless|Nonetheless|As such|In this (?:context|setting|regard|respect|direction|light|case|vein)|In "
-    r"doing so|"
-    r"In response|In turn|Meanwhile|Rather|Indeed|In fact|Today|Now|Next|Then|First(?:ly)?|Second(?:ly)?|Third(?:ly)?|"
-    r"For the first time|To this end|To that end|For this purpose|For this reason|For that reason|With this in mind|"
-    rf"(?:In|Through|With|Throughout) {_THIS}(?: \w+)? {PAPER}"
-    r")(?:,\s+|\s+(?=(?:we|I|i)\b))"
-    r"|To (?:address|overcome|tackle|solve|fill|bridge|close|remedy|mitigate|answer|meet|resolve|alleviate|circumvent) "
-    r"(?:the|that)\b[^,;:.]{0,80},\s+|To [a-z]+ (?:this|these|those|such|it|them)\b[^,;:.]{0,80},\s+"
-    r"|(?:Motivated|Inspired|Encouraged|Driven|Prompted) by [^,;:]{3,120},\s+(?=(?:we|I)\b)"
-    r"|(?:Based|Building|Drawing|Relying|Depending) (?:up)?on (?:this|these|that|those|such|our|the "
-    r"above)\b[^,;:]{0,80},\s+(?=(?:we|I)\b)"
-    r"|(?:From|With|Given|Using|Through|By|After) (?:this|these|that|those|such)\b[^,;:]{0,60},\s+(?=(?:we|I)\b))"
+_CLAUSE = re.compile(
+    r"(?P<clause>[A-Z][^;]{2,260}?), (?:we|I) (?P<rest>.+)"
+    r"|(?P<place>(?:In|Using|With|Across|From|By|For|On|Among|At|Over|After|During|Through|Under|Unless|If) "
+    r"[^,;:]{3,90}?) (?:we|I) (?P<done>(?!can\b|could\b|have to\b|need\b|must\b|should\b|live\b)[a-z].+)",
+    re.DOTALL,
 )
-_CLAUSE = re.compile(r"(?P<clause>[A-Z][^;]{2,260}?), (?:we|I) (?P<rest>.+)", re.DOTALL)
+_NOT_ONLY = re.compile(
+    r"Not only (?:do|did|can|have) (?:we|I) (?P<first>[^,;]+?),? but (?:(?:we|I) )?(?:also )?(?P<second>.+)", re.DOTALL
+)
+# A clause without which the sentence would say more than its authors do.
+_CONDITION = re.compile(
+    r"(?:Unless|If|Assuming|Provided|Suppos(?:e|ing)|Conditional(?:ly)? on|Under|Given|Modulo|Except|Barring|"
+    r"When(?:ever)?|As long as|Subject to|Up to|Granting|Should|Without)\b"
+)
 _SUBJECT = re.compile(r"(?:We|I|we)(?:, [^,]{2,60},)? (?P<rest>.+)", re.DOTALL)
 _WITH_MATES = re.compile(
     r"(?:(?:My|Our) (?:colleagues|co-?authors|collaborators|students?|team) and (?:I|we)|(?:I|We) and (?:my|our) "
     r"(?:colleagues|co-?authors|collaborators)) (?P<rest>.+)", re.DOTALL,
 )  # fmt: skip
 _THE_AUTHORS = re.compile(r"(?:The|These) (?:authors|researchers) (?P<rest>.+)", re.DOTALL)
+_AUTHORS = re.compile(r"\b[Tt]h(?:e|eir|ose|ese)(?: original| first)? authors?\b")
 _COLLEAGUES = re.compile(r"(?:,? et al\.|,? and (?:colleagues|co-?authors))")
+# What is done to a scheme that "is presented", by its authors.
+DONE = (
+    "presented|proposed|introduced|studied|investigated|described|developed|analy[sz]ed|examined|considered|explored|evaluated|"
+    "discussed|derived|demonstrated|reported|compared|given|reviewed|tested|provided|designed|outlined|established|constructed|"
+    "formulated|illustrated|measured|answered|solved|resolved|settled|refuted|disproved|obtained|computed|generali[sz]ed|"
+    "extended|improved|estimated|calculated|surveyed|revisited|characteri[sz]ed|addressed|assessed"
+)
 _PASSIVE = re.compile(
     r"(?P<what>(?:An?|The|This|These|Two|Three|Several|Some|New|Novel|[A-Z][\w-]*)\b[^,;:()]{1,200}?) "
-    r"(?P<be>is|are|was|were) (?P<adverb>\w+ly )?(?:also )?(?P<verb>presented|proposed|introduced|studied|investigated|"
-    r"described|developed|analy[sz]ed|examined|considered|explored|evaluated|discussed|derived|demonstrated|reported|"
-    r"compared|given|reviewed|tested|provided|designed|outlined|established|constructed|formulated|illustrated|"
-    r"measured|"
-    r"estimated|calculated|surveyed|revisited|characteri[sz]ed|addressed|assessed)\b(?P<rest>.*)",
+    rf"(?P<be>is|are|was|were) (?P<adverb>\w+ly )?(?:also )?(?P<verb>{DONE})\b(?P<rest>.*)",
     re.DOTALL,
 )
 # By somebody, or as a habit: what others did.
 _BY_OTHERS = re.compile(
     r"\bby [A-Z]|\bin (?:\[|the literature|[A-Z][a-z]+ (?:et al|and))|\b(?:previous(?:ly)?|recently|often|widely|"
-    r"usually|commonly|"
-    r"extensively|typically|traditionally|frequently|rarely|elsewhere|originally|historically|long)\b"
+    r"usually|commonly|extensively|typically|traditionally|frequently|rarely|elsewhere|originally|historically|long)\b"
 )
 _SELF_VERB = re.compile(
-    rf"(?:In summary, |Overall, )?{_THIS}{KIND} {PAPER}(?P<rest>(?: \w+ly| also| then| first| further| thus| "
-    rf"therefore)* (?P<verb>[a-z]+(?:s|ed))\b.*)",
+    rf"(?:In summary, |Overall, )?{bare.THIS}{bare.KIND} {bare.PAPER}(?P<rest>(?: \w+ly| also| then| first| further| "
+    rf"thus| therefore)* (?P<verb>[a-z]+(?:s|ed))\b.*)",
     re.DOTALL,
 )
 _SELF_IS = re.compile(
-    rf"{_THIS} {PAPER} (?:is|gives|provides) (?P<what>an? (?:\w+ )?(?:review|survey|overview|introduction|study|"
-    rf"summary|"
+    rf"{bare.THIS} {bare.PAPER} (?:is|gives|provides) (?P<what>an? (?:\w+ )?(?:review|survey|overview|introduction|"
+    rf"study|summary|"
     r"tutorial|comparison|analysis|investigation|account|history) (?:of|to|on|about) .+)",
     re.DOTALL,
 )
 # What a paper does and its authors do not, or not in these words.
 _PAPERS_OWN = frozenset(
     "is was has does concerns contains consists comprises appears belongs involves marks constitutes represents "
-    "includes "
-    "serves requires stems arises arose grew goes opens needs became remains results was were fits falls ends "
+    "includes serves requires stems arises arose grew goes opens needs became remains results was were fits falls ends "
     "begins deals "
     "helps leads underscores emphasizes emphasises underlines supports allowed relates dates runs applies works".split()
 )
+_AUTHORS_TOO = verbs.BASE | frozenset(
+    "challenge claim contend critique debunk defend demand depict elucidate enumerate envision exemplify frame "
+    "interrogate plead problematise problematize rank reassess reconsider reflect refute reject rethink revise "
+    "situate specify theorise theorize untangle unveil weigh chart narrate evidence detail trace disprove counter "
+    "caution assert reread read "
+    "experiment recount retrace reframe advocate criticise criticize caution question dispute rebut".split()
+)
+
+
+def _authors_do(verb: str) -> bool:
+    """Is it what authors do as well as papers? "The study lasted 12 weeks" is not."""
+    known = verbs.past_base(verb) or verbs.base(verb)
+    return verb not in _PAPERS_OWN and (known in _AUTHORS_TOO or known in verbs.PAST)
+
+
 _AIM = re.compile(
-    rf"(?:(?:The|Our) )?(?:main |primary |principal |overall )?(?:[Aa]im|[Gg]oal|[Oo]bjective|[Pp]urpose|"
-    rf"[Ii]ntent|[Ii]ntention)s? of {_THIS.replace('[Tt]he)', 'the)')}(?: \w+)? "
-    rf"{PAPER} (?:is|was|are|were) (?P<rest>to .*)|(?:Our|My) (?:main |primary )?(?:aim|goal|objective|purpose) "
-    rf"(?:is|was) (?P<own>to .*)",
+    rf"(?:(?:The|Our) )?(?:main |primary |principal |overall )?(?:[Aa]im|[Gg]oal|[Oo]bjective|[Pp]urpose|[Ii]ntent|"
+    rf"[Ii]ntention)s? of {bare.THIS.replace('[Tt]he)', 'the)')}(?: \w+)? {bare.PAPER} (?:is|was|are|were)(?: twofold|"
+    rf" threefold)?:? (?:\(?(?:1|i|a)\) ?)?(?P<rest>to .*)|(?:Our|My) (?:main |primary )?(?:aim|goal|objective|"
+    rf"purpose) (?:is|was) (?P<own>to .*)",
     re.DOTALL,
 )
 _AS_SHOWN = re.compile(r"As (?:we|I) (?P<verb>show|prove|demonstrate|argue|find), (?P<rest>.+)", re.DOTALL)
 _PAPER_AFTER = re.compile(
-    rf"(?P<clause>[A-Z][^;]{{2,200}}?), (?P<paper>(?:this|our|the present)(?: \w+)? {PAPER} "
-    rf".+)",
+    rf"(?P<clause>[A-Z][^;]{{2,200}}?), (?P<paper>(?:this|our|the present)(?: \w+)? {bare.PAPER} .+)",
     re.DOTALL,
 )
 _TO = re.compile(r"To [a-z]+ [^,;]*")  # an objective without a verb of its own
@@ -121,20 +108,22 @@ _IT_THAT = re.compile(rf"(?:It|They|(?:The |This )(?:new |present )?(?:analysis|
     rf"(?P<verb>{_FINDING_VERBS})s? "
                       r"(?P<rest>(?:that|how|why)\b.*)", re.DOTALL)  # fmt: skip
 _RESULTS_SHOW = re.compile(
-    r"(?:Our|The|These|This|My|Extensive|Experimental|Numerical|Empirical|Simulation|Preliminary|Results|"
-    r"Experiments|Evaluations?)\b"
-    r"(?: (?!we\b)[\w-]+){0,10}? ?(?<=s )(?P<verb>show|demonstrate|confirm|suggest|establish|prove)(?:s|ed)? "
-    r"(?P<rest>that\b.*)",
+    r"(?:Our|The|These|This|My|Extensive|Experimental|Numerical|Empirical|Simulation|Preliminary|Results|Experiments|"
+    r"Evaluations?)\b(?: (?!we\b)[\w-]+){0,10}? ?(?<=s )(?P<verb>show|demonstrate|confirm|suggest|establish|"
+    r"prove)(?:s|ed)? (?P<rest>that\b.*)",
     re.DOTALL,
 )
+# "Drawing on 312 opinions, it shows that ...": it is the paper.
+_IT_AFTER = re.compile(
+    rf"[A-Z][a-z]+(?:ing)?\b[^,;]{{3,90}}, it (?P<verb>{_FINDING_VERBS})s? (?P<rest>(?:that|how|why)\b.*)", re.DOTALL
+)
 _RESULTS = re.compile(
-    r"\b(?:[Rr]esults|[Ff]indings|[Ee]xperiments|[Ee]valuations?|[Ss]imulations?|[Aa]nalys[ei]s|"
-    r"[Ss]tudies|[Tt]ests)\b"
+    r"\b(?:[Rr]esults|[Ff]indings|[Ee]xperiments|[Ee]valuations?|[Ss]imulations?|[Aa]nalys[ei]s|[Ss]tudies|[Tt]ests)\b"
 )
 _IT_IS_SHOWN = re.compile(
-    r"It (?P<be>is|was) (?:also |then |further |thus |\w+ly )?(?P<verb>shown|found|demonstrated|argued|proved|"
-    r"proven|reported|observed|proposed|"
-    r"concluded|suggested|established|verified|confirmed|conjectured|hypothesi[sz]ed) (?P<rest>that\b.*)",
+    r"It (?P<be>is|was) (?:here |also |then |further |thus |\w+ly )?(?P<verb>shown|found|demonstrated|argued|proved|"
+    r"proven|reported|observed|proposed|concluded|suggested|established|verified|confirmed|conjectured|"
+    r"hypothesi[sz]ed) (?:here |below |in this \w+ )?(?P<rest>that\b.*)",
     re.DOTALL,
 )
 _SHOWN = {"shown": "show", "found": "find", "demonstrated": "demonstrate", "argued": "argue", "proved": "prove",
@@ -154,8 +143,7 @@ _ANSWER = re.compile(
 _THAT = re.compile(
     r"(?P<verb>(?:\w+ly |also |then |further )?(?:show|prove|find|demonstrate|observe|conclude|argue|report|establish|"
     r"showed|proved|found|demonstrated|observed|concluded|argued|reported|established|obtained|see|saw|discover|"
-    r"discovered|"
-    r"can show|can prove|believe|suggest|suggested|confirm|confirmed)) that (?P<rest>.+)",
+    r"discovered|can show|can prove|believe|suggest|suggested|confirm|confirmed)) that (?P<rest>.+)",
     re.DOTALL,
 )
 # By how a clause before ", we" begins: what may go, what may stand behind, what may stand in a that-clause.
@@ -174,54 +162,59 @@ _PLACE = frozenset("In On Across For Under Over At Among Between Within Througho
     "If Even Against "
                    "Without Beyond".split())  # fmt: skip
 _STRONG = re.compile(
-    r"(?:also |then |further |\w+ly )?(?:introduc|present|propos|develop|design|buil[dt]|prov[ei]|describ|creat|"
-    r"releas|deriv|establish|formulat|provid|"
-    r"construct|stud|investigat|explor|examin|analy|evaluat|conduct|show|demonstrat)\w*\b"
+    r"(?:also |then |further |now |here |therefore |thus |\w+ly )?(?:introduc|present|propos|develop|design|buil[dt]|"
+    r"prov[ei]|describ|creat|releas|deriv|establish|formulat|provid|construct|stud|investigat|explor|examin|analy|"
+    r"evaluat|conduct|show|demonstrat)\w*\b"
 )
 
 
-def without_label(sentence: str) -> tuple[str, str]:
-    """(the sentence without "RESULTS:", "TL;DR:" and the like, that label in small letters or "")."""
-    match = _LABEL.match(sentence)
-    if not match or match.end() == len(sentence):
-        return sentence, ""
-    label = match["label"].lower().replace("tldr", "tl;dr")
-    if sentence[match.end("label") :].lstrip()[:1] == "." and not match["label"].isupper():
-        return sentence, ""  # "Results." may be the end of a sentence
-    return pronouns.capital(sentence[match.end() :]), label
+_POINTS = re.compile(r"\b(?:this|these|that|those|such|it|they|its|their)\b")
 
 
 def opening(sentence: str, subject: authors.Subject, common: Container[str] = ()) -> str:
-    """The sentence, beginning with the author phrase; `common`: words that the text also writes small."""
+    """The sentence, beginning with the author phrase; `common`: words as the text writes them elsewhere."""
     found = told(sentence, subject)
     if found:
         return found
-    text = pronouns.they(unthreaded(pronouns.expanded(sentence)))
-    return pronouns.ended(f"{subject.phrase} {verbs.agree('report', subject)} that {pronouns.small(text, common)}")
+    text = pronouns.they(bare.unthreaded(pronouns.expanded(sentence)), subject)
+    report, small = verbs.agree("report", subject), pronouns.small(text, common)
+    sure = small[:1].islower() or not small[:1].isalpha() or pronouns.is_name(small, common)
+    return pronouns.ended(f"{subject.phrase} {report} that {small}" if sure else f"{subject.phrase} {report}: {small}")
 
 
 def told(sentence: str, subject: authors.Subject) -> str | None:
     """The sentence with the author phrase as its subject; None where no pattern fits."""
-    if _LET_US.search(sentence):
+    if _LET_US.search(sentence) or strangers(sentence):
         return None
-    text = unthreaded(pronouns.expanded(sentence))
+    text = bare.unthreaded(pronouns.expanded(sentence))
     body = _about(text, subject)
     if not body or len(body.split()) < 2:
         return None
-    return pronouns.ended(f"{subject.phrase} {pronouns.they(body)}")
+    mark = "" if body.startswith(",") else " "
+    return pronouns.ended(f"{subject.phrase}{mark}{pronouns.they(body, subject)}")
+
+
+def strangers(sentence: str, *, we: bool = False) -> bool:
+    """Does a sentence speak of "the authors", who are others than "we"? `we`: the text says that elsewhere."""
+    named = _AUTHORS.search(sentence) is not None
+    return named and (we or pronouns.FIRST_PERSON.search(sentence) is not None)
 
 
 def hidden(sentence: str) -> bool:
     """Does a sentence hide who did it ("A method is proposed", "It is shown that")?"""
-    text = unthreaded(sentence)
-    return bool(_passively(text, _NOBODY) or _IT_IS_SHOWN.fullmatch(text) or _AIM.fullmatch(text))
+    text = bare.unthreaded(sentence)
+    return bool(
+        (_PASSIVE.fullmatch(text) and not _BY_OTHERS.search(text))
+        or _IT_IS_SHOWN.fullmatch(text)
+        or _AIM.fullmatch(text)
+    )
 
 
 def of_itself(sentence: str) -> bool:
     """Does a sentence speak of its text as a paper?"""
     after = _PAPER_AFTER.fullmatch(sentence)
     match = _SELF_VERB.fullmatch(pronouns.capital(after["paper"]) if after else sentence)
-    return SELF.match(sentence) is not None or (match is not None and match["verb"] not in _PAPERS_OWN)
+    return SELF.match(sentence) is not None or (match is not None and _authors_do(match["verb"]))
 
 
 def addresses(sentence: str) -> bool:
@@ -230,9 +223,14 @@ def addresses(sentence: str) -> bool:
     return match is not None and bool(_ADDRESS.fullmatch(match["rest"].strip()) or _ANSWER.match(match["rest"].strip()))
 
 
-def following(sentence: str, subject: authors.Subject) -> str:
-    """The sentence as the second one of a summary."""
-    text = unthreaded(pronouns.expanded(sentence))
+def following(sentence: str, subject: authors.Subject, *, after_paper: bool = False) -> str:
+    """The sentence as the second one of a summary; `after_paper`: "it" is the paper that the first one speaks of."""
+    text = bare.unthreaded(pronouns.expanded(sentence))
+    match = (_IT_THAT.fullmatch(text) or _IT_AFTER.fullmatch(text)) if after_paper else None
+    if match:
+        return pronouns.ended(
+            f"{subject.again} {verbs.agree(match['verb'], subject)} {pronouns.they(match['rest'], subject)}"
+        )
     match = _WITH_MATES.fullmatch(text)
     if match:
         return pronouns.ended(f"They {pronouns.they(match['rest'])}")
@@ -240,24 +238,13 @@ def following(sentence: str, subject: authors.Subject) -> str:
     if match:
         body = verbs.predicate(match["rest"], subject)
         if body:
-            return pronouns.ended(f"{subject.again} {pronouns.they(body)}")
+            return pronouns.ended(f"{subject.again} {pronouns.they(body, subject)}")
     match = _SELF_VERB.fullmatch(text)
-    if match and match["verb"] not in _PAPERS_OWN and not match["verb"].endswith("ed"):
+    if match and _authors_do(match["verb"]) and not match["verb"].endswith("ed"):
         body = verbs.predicate(match["rest"].strip(), subject, of_paper=True)
         if body:
-            return pronouns.ended(f"{subject.again} {pronouns.they(body)}")
-    return pronouns.ended(pronouns.capital(pronouns.they(text)))
-
-
-@functools.lru_cache(maxsize=128)
-def unthreaded(text: str) -> str:
-    """Without the words that tie a sentence to the one before it."""
-    for _ in range(3):
-        match = _THREAD.match(text)
-        if not match or len(text) - match.end() < 12:
-            break
-        text = pronouns.capital(text[match.end() :])
-    return text
+            return pronouns.ended(f"{subject.again} {pronouns.they(body, subject)}")
+    return pronouns.ended(pronouns.capital(pronouns.they(text, subject)))
 
 
 def _about(text: str, subject: authors.Subject) -> str | None:
@@ -277,8 +264,14 @@ def _about(text: str, subject: authors.Subject) -> str | None:
         found = said(text, subject)
         if found:
             return found
+    match = _NOT_ONLY.fullmatch(text)
+    if match:
+        first, second = verbs.predicate(match["first"], subject), verbs.predicate(match["second"], subject)
+        return f"not only {first} but also {second}" if first and second else None
     match = _CLAUSE.fullmatch(text)
-    return _with_clause(match["clause"], match["rest"], subject) if match else None
+    if match and match["clause"]:
+        return _with_clause(match["clause"], match["rest"], subject)
+    return _within(match["place"], match["done"], subject) if match else None
 
 
 def _done(rest: str, subject: authors.Subject) -> str | None:
@@ -294,11 +287,12 @@ def _stated(text: str, subject: authors.Subject) -> str | None:
     """What is said without naming who says it: "It is shown that", "The aim is to", "Results show that"."""
     match = _AIM.fullmatch(text)
     if match:
-        return f"{verbs.agree('aim', subject)} {match['rest'] or match['own']}"
+        aim = re.sub(r"(?<=[,; ])\(?(?:\d|i{1,3}|[a-e])\) (?=to\b)", "", match["rest"] or match["own"])
+        return f"{verbs.agree('aim', subject)} {aim}"
     match = _AS_SHOWN.fullmatch(text)
     if match:
         return f"{verbs.agree(match['verb'], subject)} that {pronouns.small(match['rest'])}"
-    match = _IT_THAT.fullmatch(text)
+    match = _IT_THAT.fullmatch(text) or _IT_AFTER.fullmatch(text)
     if match:
         return f"{verbs.agree(match['verb'], subject)} {match['rest']}"
     match = _IT_IS_SHOWN.fullmatch(text)
@@ -322,7 +316,7 @@ def _of_paper(text: str, subject: authors.Subject) -> str | None:
     if match:
         return f"{verbs.agree('present', subject)} {match['what']}"
     match = _SELF_VERB.fullmatch(text)
-    if match and match["verb"] not in _PAPERS_OWN and verbs.base(match["verb"]) != "use":
+    if match and _authors_do(match["verb"]) and verbs.base(match["verb"]) != "use":
         body = verbs.predicate(match["rest"].strip(), subject, of_paper=True)
         address = _ADDRESS.fullmatch(body) if body else None
         verb = verbs.gerund_base(address["verb"]) if address else None
@@ -332,7 +326,7 @@ def _of_paper(text: str, subject: authors.Subject) -> str | None:
 
 def _passively(text: str, subject: authors.Subject) -> str | None:
     """As from `A scheme is presented` to `present a scheme`."""
-    text = re.sub(rf",? in (?:this|the present) {PAPER}(?=[ .,;])", "", text)
+    text = re.sub(rf",? in (?:this|the present) {bare.PAPER}(?=[ .,;])", "", text)
     match = _PASSIVE.fullmatch(text)
     if (
         not match
@@ -343,13 +337,13 @@ def _passively(text: str, subject: authors.Subject) -> str | None:
         return None
     what, rest = match["what"], match["rest"]
     if re.search(r"\b(?:which|who|is|are|was|were)\b", what) or re.match(
-        r"(?:It|They|This|These|Both|Each|There|"
-        r"Here|Such)\b",
+        r"(?:It|They|This|These|Both|Each|There|Here|Such)\b",
         what,
     ):
         return None
     present = verbs.past_base(match["verb"])
-    if present is None:
+    what = pronouns.small(what)
+    if present is None or not (what[:1].islower() or pronouns.is_name(what)):
         return None
     past = match["be"] in ("was", "were")
     verb = ("gave" if present == "give" else match["verb"]) if past else verbs.agree(present, subject)
@@ -360,19 +354,33 @@ def _passively(text: str, subject: authors.Subject) -> str | None:
             return None
         second = also["verb"] if past else verbs.agree(second, subject)
         them = "it" if match["be"] in ("is", "was") else "them"
-        return f"{match['adverb'] or ''}{verb} {pronouns.small(what)} and {second} {them}{also['rest']}"
+        return f"{match['adverb'] or ''}{verb} {what} and {second} {them}{also['rest']}"
     if re.match(r",? (?:and|but|as|to be|or)\b", rest):
         return None
-    return f"{match['adverb'] or ''}{verb} {pronouns.small(what)}{rest}"
+    return f"{match['adverb'] or ''}{verb} {what}{rest}"
+
+
+def _within(clause: str, rest: str, subject: authors.Subject) -> str | None:
+    """As from `Unless P = NP, we show that` to `show that unless P = NP,`; None where the clause points back."""
+    if pronouns.FIRST_PERSON.search(clause) or _POINTS.search(clause):
+        return None
+    that = _THAT.fullmatch(rest)
+    verb = verbs.predicate(that["verb"], subject) if that else None
+    if that and verb:
+        return f"{verb} that {pronouns.small(clause)}, {that['rest']}"
+    body = _done(rest, subject)
+    return f", {pronouns.small(clause)}, {body}" if body else None
 
 
 def _with_clause(clause: str, rest: str, subject: authors.Subject) -> str | None:
     """As from `Using X, we show Y` to `show Y, using X`; None for clauses that carry the meaning ("If ...")."""
+    if _CONDITION.match(clause) and not re.match(r"(?:Given|Under) (?:the|this|these|that|such)\b", clause):
+        return _within(clause, rest, subject)
     body = _done(rest, subject)
     if body is None:
         return None
     head = clause.split(maxsplit=1)[0]
-    points = re.search(r"\b(?:this|these|that|those|such|it|they|its|their)\b", clause)
+    points = _POINTS.search(clause)
     short = len(clause.split()) <= 9 and "," not in rest and "," not in clause and not points
     if head in _PURPOSE or clause.startswith("In order to "):
         if len(rest.split()) >= 8 or points:
@@ -390,8 +398,7 @@ def _with_clause(clause: str, rest: str, subject: authors.Subject) -> str | None
         return body if that or _STRONG.match(rest) else None
     if head in _PLACE:
         if re.match(
-            r"(?:In|For|With) (?:order|contrast|addition|light|view|response|comparison|practice|"
-            r"particular)\b",
+            r"(?:In|For|With) (?:order|contrast|addition|light|view|response|comparison|practice|particular)\b",
             clause,
         ):
             return body

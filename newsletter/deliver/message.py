@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 import idna
 
-from newsletter import errors, types
+from newsletter import config, errors, types
 from newsletter.deliver import dkim, headers, quoted
 
 _MARK = re.compile(f"{types.MARK_OPEN}([a-z_]+){types.MARK_CLOSE}")
@@ -68,6 +68,22 @@ def letterhead(issue: types.Issue, keys: Sequence[dkim.Key]) -> Letterhead:
     )
 
 
+def letterhead_of(newsletter: config.Newsletter, base_url: str, keys: Sequence[dkim.Key]) -> Letterhead:
+    """The letterhead of a newsletter's service mails, as it is set now. They have no bounce domain: nobody's token."""
+    sender = headers.split_mailbox(newsletter.sender)
+    domain = sender[1].rpartition("@")[2]
+    return Letterhead(
+        issue=newsletter.slug,
+        sender=(sender[0] or newsletter.title, ascii_address(sender[1])),
+        reply_to=_reply_to(newsletter.reply_to),
+        bounce_domain=None,
+        title=newsletter.title,
+        base_url=base_url,
+        zone=newsletter.timezone,
+        keys=tuple(key for key in keys if dkim.aligned(key.domain, domain)),
+    )
+
+
 def _reply_to(text: str | None) -> tuple[str, str] | None:
     if text is None:
         return None
@@ -100,28 +116,42 @@ class Encoded:
     topics: tuple[str, ...]
     top: bytes  # From, Reply-To
     middle: bytes  # Subject … List-Id
-    bottom: bytes  # List-Unsubscribe-Post … and the empty line
+    bottom: bytes  # List-Id … and the empty line
     body: tuple[bytes | tuple[str, bool], ...]  # octets, or (field, is it in HTML?)
     canonical: dict[str, bytes]
+    is_service: bool = False  # nobody subscribed to it: it has no List-Unsubscribe
 
 
 def encode(edition: types.Edition, letterhead: Letterhead) -> Encoded:
     """Encode an edition once. Raises `errors.HeaderError` for a value that may not stand in a header."""
-    boundary = "=_" + hashlib.sha256((edition.text + edition.html).encode()).hexdigest()[:24]  # never in QP: "=_"
     archive = f"{letterhead.base_url}/{letterhead.newsletter}/"
     list_id = f"<{letterhead.newsletter}.{letterhead.host}>"
     feedback = f"{letterhead.issue.partition('/')[2]}:{letterhead.newsletter}:issue:{letterhead.domain}"
+    own = (
+        headers.field("List-Id", [*headers.phrase(letterhead.title), list_id]),
+        headers.field("List-Unsubscribe-Post", ["List-Unsubscribe=One-Click"]),  # RFC 8058, 3.1
+        headers.field("List-Archive", [f"<{archive}>"]),
+        headers.field("Feedback-ID", [feedback]),
+        headers.field("Precedence", ["bulk"]),
+    )
+    return _encoded(edition, letterhead, b"".join(own), is_service=False)
+
+
+def encode_service(edition: types.Edition, letterhead: Letterhead) -> Encoded:
+    """Encode a mail to one person about their subscription: Auto-Submitted (RFC 3834, 5), and no List-Unsubscribe."""
+    own = headers.field("Auto-Submitted", ["auto-generated"])
+    return _encoded(edition, letterhead, own, is_service=True)
+
+
+def _encoded(edition: types.Edition, letterhead: Letterhead, own: bytes, *, is_service: bool) -> Encoded:
+    boundary = "=_" + hashlib.sha256((edition.text + edition.html).encode()).hexdigest()[:24]  # never in QP: "=_"
     top = headers.field("From", headers.mailbox(*letterhead.sender))
     if letterhead.reply_to:
         top += headers.field("Reply-To", headers.mailbox(*letterhead.reply_to))
     middle = headers.field("Subject", headers.unstructured(edition.subject))
     bottom = b"".join(
         (
-            headers.field("List-Id", [*headers.phrase(letterhead.title), list_id]),
-            headers.field("List-Unsubscribe-Post", ["List-Unsubscribe=One-Click"]),  # RFC 8058, 3.1
-            headers.field("List-Archive", [f"<{archive}>"]),
-            headers.field("Feedback-ID", [feedback]),
-            headers.field("Precedence", ["bulk"]),
+            own,
             headers.field("MIME-Version", ["1.0"]),
             headers.field("Content-Type", ["multipart/alternative;", f'boundary="{boundary}"']),
         )
@@ -143,6 +173,7 @@ def encode(edition: types.Edition, letterhead: Letterhead) -> Encoded:
         bottom=bottom + b"\r\n",
         body=tuple(_joined(body)),
         canonical={field.partition(b":")[0].decode().lower(): dkim.relaxed(field) for field in fields},
+        is_service=is_service,
     )
 
 
@@ -199,8 +230,9 @@ def build(encoded: Encoded, recipient: types.Recipient, *, message_token: str, a
         "to": headers.field("To", headers.mailbox(recipient.name, recipient.email)),
         "date": headers.field("Date", [headers.date(at.astimezone(zoneinfo.ZoneInfo(letterhead.zone)))]),
         "message-id": headers.field("Message-ID", [message_id]),
-        "list-unsubscribe": headers.field("List-Unsubscribe", leave),
     }
+    if not encoded.is_service:
+        personal["list-unsubscribe"] = headers.field("List-Unsubscribe", leave)
     values: dict[tuple[str, bool], bytes] = {}
     parts: list[bytes] = []
     for segment in encoded.body:
@@ -218,7 +250,7 @@ def build(encoded: Encoded, recipient: types.Recipient, *, message_token: str, a
         encoded.middle,
         personal["date"],
         personal["message-id"],
-        personal["list-unsubscribe"],
+        personal.get("list-unsubscribe", b""),
         encoded.bottom,
     ]
     if letterhead.keys:

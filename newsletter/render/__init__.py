@@ -17,10 +17,11 @@ from __future__ import annotations
 from newsletter import types
 from newsletter.render import mjml, views
 from newsletter.render import text as plain_text
+from newsletter.render.language import direction
 from newsletter.render.seats import select
 from newsletter.render.templates import Templates
 
-__all__ = ["Templates", "edition", "mail", "select"]
+__all__ = ["Templates", "direction", "edition", "mail", "select"]
 
 
 def edition(issue: types.Issue, topics: tuple[str, ...], templates: Templates) -> types.Edition:
@@ -40,7 +41,7 @@ def edition(issue: types.Issue, topics: tuple[str, ...], templates: Templates) -
 
 
 def mail(templates: Templates, name: str, newsletter: views.Newsletter, about: views.Mail) -> types.Edition:
-    """A service mail, `mail/confirm`, `mail/welcome` or `mail/goodbye`, as an edition without topics.
+    """A service mail (`mail/confirm` or another of mail/) as an edition without topics.
 
     Its subject is the block `subject` of its text template. Raises as `edition` does.
     """

@@ -8,6 +8,7 @@ comes without style; `styled` puts in what a template chooses.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import html as html_library
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from newsletter.render import language
 from newsletter.render import text as plain_text
 
 MAX_CHARS = 100_000  # of one text; a mail holds about as much in all
+MAX_BRACKETS = 2_000  # of one text; each may open a link, and the parser looks ahead from each
 MAX_URL = 2_000  # of a bare address; longer ones stay text
 _UNWANTED = re.compile(
     f"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff{types.MARK_OPEN}{types.MARK_CLOSE}]"
@@ -46,6 +48,8 @@ class _Parser(markdown_it.MarkdownIt):
 
 
 _PARSER = _Parser("commonmark", {"html": False})
+_PARSER_OF_BRACKETS = _Parser("commonmark", {"html": False}).disable(["link", "image", "reference"])
+_SHORT = 4_000  # characters: as long as entries are
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ def escaped(text: str) -> str:
     return html_library.escape(clean(text), quote=False).replace('"', "&quot;")
 
 
+@functools.lru_cache(maxsize=1024)
 def safe_url(url: str | None) -> str | None:
     """`url`, percent-encoded where it must be, when it is a whole http, https or mailto address; else None."""
     if not url:
@@ -95,9 +100,17 @@ def _without_punctuation(url: str) -> str:
     return url
 
 
-def parse(text: str) -> list[Token]:
-    """The tokens of a Markdown text."""
-    return _PARSER.parse(clean(text)[:MAX_CHARS])
+def parse(text: str) -> Sequence[Token]:
+    """The tokens of a Markdown text, which are only to be read: a text is parsed once for all editions and checks."""
+    return _parse_short(text) if len(text) <= _SHORT else _parse_long(text)
+
+
+def _parse(text: str) -> Sequence[Token]:
+    text = clean(text)[:MAX_CHARS]
+    return tuple((_PARSER_OF_BRACKETS if text.count("[") > MAX_BRACKETS else _PARSER).parse(text))
+
+
+_parse_short, _parse_long = functools.lru_cache(1024)(_parse), functools.lru_cache(4)(_parse)
 
 
 def links(tokens: Sequence[Token]) -> list[str]:
@@ -182,8 +195,10 @@ def html(tokens: Sequence[Token], handle: Handle | None = None, *, page: str = "
         elif token.type == "hr":
             out.append("<p>* * *</p>")
         elif kind == "heading":
-            opening = f"<p{_side(page, language.side(_letters(tokens[i + 1]), page))}><strong>"
-            out.append(opening if token.nesting == 1 else "</strong></p>")
+            if token.nesting == 1:
+                out.append(f"<p{_side(page, language.side(_letters(tokens[i + 1]), page))}><strong>")
+            else:
+                out.append("</strong></p>")
         elif kind in _BLOCKS and not token.hidden:
             begins = kind == "paragraph" and token.nesting == 1
             turned = _side(page, language.side(_letters(tokens[i + 1]), page)) if begins else ""

@@ -19,11 +19,11 @@ MAX_DEPTH = 200
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff\ud800-\udfff]")
 _TAG = re.compile(r"<(?P<closes>/?)(?P<tag>[A-Za-z][\w:-]*)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(?P<alone>/?)>")
 _VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
-# Attributes, and the title (it becomes an aria-label), that hold what must be written as a character reference.
-_ODD = re.compile(
-    r"""="[^"<]*[^ -\[\]-~"<][^"<]*"|='[^'<]*["\x00-\x1f\\\x7f-\U0010ffff][^'<]*'"""
-    r"""|<mj-title>[^<]*[^ !#-\[\]-~<][^<]*<"""
-)
+# A tag from its < to its >, and a value in it: what is quoted may hold any sign, so both are read from their beginning.
+_WHOLE_TAG = re.compile(r"""<mj-title>[^<]*|<[A-Za-z](?:[^<>"']|"[^"]*"|'[^']*')*>""")
+_VALUE = re.compile(r"""=\s*("[^"]*"|'[^']*')""")
+_ODD = re.compile(r"[^ !#-\[\]-~]")  # what must be written as a character reference
+_NOT_PLAIN = re.compile(r"[^ -&(-\[\]-~]")
 _OUR_MARKS = re.compile(f"&#x({ord(types.MARK_OPEN):X}|{ord(types.MARK_CLOSE):X});")
 _POSITION = re.compile(r" (?:in root template )?at position (\d+)")
 
@@ -35,7 +35,7 @@ def to_html(source: str, name: str) -> str:
     source = _CONTROL.sub("", source)
     if source.count("<") - source.count("</") > MAX_DEPTH:
         _check_depth(source, name)
-    source = _ODD.sub(_in_ascii, source)
+    source = _WHOLE_TAG.sub(_in_ascii, source)
     try:
         html: str = mjml.mjml2html(source, fonts={}, disable_comments=True)
     except ValueError as error:
@@ -46,14 +46,19 @@ def to_html(source: str, name: str) -> str:
 
 
 def _in_ascii(match: re.Match[str]) -> str:
-    whole = match[0]
-    if whole.startswith("="):
-        return f"{whole[:2]}{_references(whole[2:-1])}{whole[-1]}"
-    return _references(whole)
+    """A tag with its values in ASCII; the title too, which becomes an aria-label."""
+    tag = match[0]
+    if tag.startswith("<mj-title>"):
+        return "<mj-title>" + _ODD.sub(_reference, tag.removeprefix("<mj-title>"))
+    return _VALUE.sub(_value_in_ascii, tag) if _NOT_PLAIN.search(tag) else tag
 
 
-def _references(text: str) -> str:
-    return "".join(char if " " <= char <= "~" and char not in '"\\' else f"&#x{ord(char):X};" for char in text)
+def _value_in_ascii(match: re.Match[str]) -> str:
+    return f'="{_ODD.sub(_reference, match[1][1:-1])}"'
+
+
+def _reference(match: re.Match[str]) -> str:
+    return f"&#x{ord(match[0]):X};"
 
 
 def _check_depth(source: str, name: str) -> None:

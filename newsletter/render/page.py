@@ -57,8 +57,9 @@ class Page:
     attributes: dict[str, None] = dataclasses.field(default_factory=dict)
 
 
+@functools.lru_cache(maxsize=8)
 def read(html: str) -> Page:
-    """Everything there is to know of one HTML document."""
+    """Everything there is to know of one HTML document; it is only to be read, since the next who asks gets it too."""
     reader = _Reader()
     reader.feed(html)
     reader.close()

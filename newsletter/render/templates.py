@@ -12,13 +12,14 @@ import dataclasses
 import difflib
 import functools
 import re
+import types as kinds
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 import jinja2
 import markupsafe
-from jinja2 import nodes
+from jinja2 import bccache, nodes
 
 from newsletter import errors, types
 from newsletter.render import language, markdown, sandbox
@@ -26,9 +27,13 @@ from newsletter.render import text as plain_text
 
 DEFAULT = "default:"
 SUFFIXES = (".mjml", ".txt", language.SUFFIX)
+PAGES = "web/"  # the public pages: they belong to no issue, and have words and catalogues of their own
+PAGE_SUFFIXES = (".html", ".css", language.SUFFIX)
+LOOK = "parts/look.txt"
 WORDS = "parts/words.txt"
 MAX_CHARS = 60_000  # of one file: to compile more would take seconds
 MAX_OUTPUT = 4_000_000
+MAX_COMPILED = 256  # templates; an issue has twelve
 _FILE = "template:"  # what Python believes the file of a compiled template to be: finds its lines in a traceback
 _MARKS = "|".join(re.escape(types.mark(field)) for field in types.PERSONAL)
 _STRAY = re.compile(f"(?:{_MARKS})|([{types.MARK_OPEN}{types.MARK_CLOSE}])")
@@ -60,13 +65,24 @@ class Templates:
 
         Raises `errors.TemplateError` for a file that is no UTF-8 text or far too long.
         """
+        return cls(cls._load(folders, "", SUFFIXES))
+
+    @staticmethod
+    def _load(folders: tuple[Path, ...], inside: str, suffixes: tuple[str, ...]) -> dict[str, str]:
         *own, shipped = folders
-        sources = {f"{DEFAULT}{name}": source for name, source in _files(shipped)}
+        sources = {f"{DEFAULT}{name}": source for name, source in _files(shipped, inside, suffixes)}
         for folder in own:
             if folder.resolve() != shipped.resolve():  # in a checkout the workspace is the shipped sample itself
-                for name, source in _files(folder):
+                for name, source in _files(folder, inside, suffixes):
                     sources.setdefault(name, source)
-        return cls(sources)
+        return sources
+
+    @classmethod
+    def load_pages(cls, folders: tuple[Path, ...]) -> Templates:
+        """As `load`, the templates of the public pages; they share the look of the mails, not their words."""
+        mails = cls.load(folders).sources
+        pages = cls._load(folders, PAGES, PAGE_SUFFIXES)
+        return cls(pages | {name: source for name, source in mails.items() if _plain_name(name) == LOOK})
 
     def shipped(self) -> list[str]:
         """The names of the shipped templates."""
@@ -75,6 +91,10 @@ class Templates:
     def is_shipped(self, name: str) -> bool:
         """Is it the shipped one that is used under this name?"""
         return name not in self.sources
+
+    def source(self, name: str) -> str:
+        """The text of a template that is used under this name."""
+        return self.sources.get(name) or self.sources[f"{DEFAULT}{name}"]
 
     def strangers(self) -> list[str]:
         """The workspace's files that replace no shipped one: perhaps misspelt. A catalogue is of a new language."""
@@ -88,6 +108,11 @@ class Templates:
     def has_catalogue(self, tag: str) -> bool:
         """Is there a catalogue for this language?"""
         return language.catalogue_name(self.sources, tag) is not None
+
+    def catalogues(self) -> list[str]:
+        """The languages that there are catalogues for: `ar`, `de`, `pt-BR`."""
+        found = (name.rpartition("/")[2] for name in self.sources if name.endswith(language.SUFFIX))
+        return sorted({name.removesuffix(language.SUFFIX).replace("_", "-") for name in found})
 
     def words(self, tag: str) -> language.Words:
         """The words of a language; raises `errors.TemplateError` for a broken catalogue."""
@@ -117,7 +142,7 @@ class Templates:
         return self._run(name, tag, run)
 
     def _run(self, name: str, tag: str, run: Callable[[jinja2.Template], str]) -> str:
-        environment = _environment(_contents(self), tag, escapes=name.endswith(".mjml"))
+        environment = _environment(_contents(self), tag, escapes=name.endswith((".mjml", ".html")))
         try:
             with sandbox.budget():
                 found = run(environment.get_template(name))
@@ -135,15 +160,17 @@ class Templates:
         except Exception as error:  # noqa: BLE001 - whatever an editor's template may do wrong is a fault in the template
             where, line = _place(error, name)
             raise errors.TemplateError(where, line, str(error) or type(error).__name__) from None
-        _check_output(found, name)
+        if not name.endswith(PAGE_SUFFIXES):
+            _check_output(found, name)
         return found
 
 
-def _files(folder: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in SUFFIXES and path.is_file():
+def _files(folder: Path, inside: str, suffixes: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    for path in sorted((folder / inside).rglob("*")):
+        if path.suffix in suffixes and path.is_file():
             name = path.relative_to(folder).as_posix()
-            yield name, _read(path, name)
+            if inside or not name.startswith(PAGES):
+                yield name, _read(path, name)
 
 
 def _read(path: Path, name: str) -> str:
@@ -213,8 +240,34 @@ class _Loader(jinja2.BaseLoader):
             raise jinja2.TemplateNotFound(template)
         if name.endswith(language.SUFFIX):
             raise errors.TemplateError(_plain_name(template), None, "is a catalogue of words, not a template")
-        _check_personal(environment.parse(source, template), _plain_name(template))
         return source, f"{_FILE}{template}", lambda: True
+
+
+class _Compiled(jinja2.BytecodeCache):
+    """What was compiled, by name and text: when an editor saves one file, the others are not compiled again."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], kinds.CodeType] = {}
+
+    def load_bytecode(self, bucket: bccache.Bucket) -> None:
+        bucket.code = self._kept.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: bccache.Bucket) -> None:
+        while len(self._kept) >= MAX_COMPILED:
+            self._kept.pop(next(iter(self._kept)), None)
+        if bucket.code is not None:
+            self._kept[bucket.key, bucket.checksum] = bucket.code
+
+
+_COMPILED = {True: _Compiled(), False: _Compiled()}  # with and without escaping, which is compiled in
+
+
+class _Environment(sandbox.Sandbox):
+    def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
+        tree = super()._parse(source, name, filename)
+        if "reader" in source:
+            _check_personal(tree, _plain_name(name or ""))
+        return tree
 
 
 @functools.lru_cache(maxsize=8)
@@ -222,16 +275,17 @@ def _contents(templates: Templates) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(templates.sources.items()))
 
 
-@functools.lru_cache(maxsize=24)
+@functools.lru_cache(maxsize=48)
 def _environment(sources: tuple[tuple[str, str], ...], tag: str, *, escapes: bool) -> jinja2.Environment:
     """One environment a language for all that goes into HTML, one for text: what a file goes into decides on escaping.
 
     By the file's name it would not do: Jinja takes for safe what a macro of an imported text file returns.
     """
-    environment = sandbox.Sandbox(
+    environment = _Environment(
         loader=_Loader(dict(sources)),
         undefined=_Missing,
         autoescape=escapes,
+        bytecode_cache=_COMPILED[escapes],
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,

@@ -51,11 +51,16 @@ class Newsletter:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Mail:
-    """What a service mail is about. `url` is where its one link leads; `hours` is how long that works."""
+    """What a service mail is about. `url` is where its one link leads; `hours` is how long that works.
+
+    `next_issue` is a day in words, `sender` the address that issues come from.
+    """
 
     url: str
     topics: tuple[str, ...]
     hours: int
+    next_issue: str
+    sender: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -109,9 +114,9 @@ class Parsed:
     """An issue with its Markdown parsed, for both kinds of view: a list of tokens for each text."""
 
     issue: types.Issue
-    intro: list[Token]
-    texts: tuple[list[Token], ...]
-    bodies: tuple[tuple[list[Token], ...], ...]
+    intro: Sequence[Token]
+    texts: tuple[Sequence[Token], ...]
+    bodies: tuple[tuple[Sequence[Token], ...], ...]
 
 
 def newsletter(of: types.Issue | config.Newsletter, base_url: str) -> Newsletter:
@@ -180,6 +185,11 @@ def as_text(parsed: Parsed) -> Issue:
             )
         sections.append(_section(parsed.issue, section, markdown.plain(parsed.texts[i]), entries))
     return _issue(parsed, markdown.plain(parsed.intro), sections)
+
+
+def reading(parsed: Parsed) -> tuple[int, int]:
+    """(how many entries, how many minutes they take)."""
+    return sum(len(section.entries) for section in parsed.issue.sections), _minutes(parsed)
 
 
 def _section(issue: types.Issue, section: types.IssueSection, text: str, entries: Sequence[Entry]) -> Section:

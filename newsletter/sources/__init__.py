@@ -24,7 +24,19 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 from newsletter import config, errors, types
-from newsletter.sources import arxiv, feed, files, hackernews, huggingface, manners, plain, reading, visits
+from newsletter.sources import (
+    arxiv,
+    feed,
+    files,
+    hackernews,
+    huggingface,
+    manners,
+    octets,
+    plain,
+    reading,
+    rows,
+    visits,
+)
 from newsletter.sources.visits import Ask, Bases
 
 __all__ = ["Ask", "Bases", "visit"]
@@ -101,9 +113,8 @@ async def _outcome(ask: Ask, tour: visits.Tour, house: manners.Manners) -> types
 
 async def _web(ask: Ask, tour: visits.Tour) -> types.Collected:
     fetched, moved_to = await _fetched(ask, tour)
-    return await visits.answer(
-        ask, tour, fetched, functools.partial(feed.parse, url=fetched.url, now=tour.now), moved_to
-    )
+    read = functools.partial(feed.parse, url=fetched.url, now=tour.now, content_type=fetched.content_type)
+    return await visits.answer(ask, tour, fetched, read, moved_to)
 
 
 async def _fetched(ask: Ask, tour: visits.Tour) -> tuple[types.Fetched, str | None]:
@@ -124,36 +135,44 @@ async def _fetched(ask: Ask, tour: visits.Tour) -> tuple[types.Fetched, str | No
 async def _file(ask: Ask, tour: visits.Tour) -> types.Collected:
     paths = files.find(ask.url.partition(":")[2], tour.folder)
     validators = types.Validators(etag=files.stamp(paths))
-    note = None if paths else f"no file of the workspace matches {ask.url}"
+    notes = [] if paths else [f"no file of the workspace matches {ask.url}"]
     if ask.validators == validators:
-        return types.Collected(ask.url, "unchanged", validators=validators, note=note)
+        return types.Collected(ask.url, "unchanged", validators=validators, note="".join(notes) or None)
+    notes += files.left_out(ask.url.partition(":")[2], tour.folder)
     entries: list[types.FoundEntry] = []
     problems: list[str] = []
     read = 0
     for path in paths:
         name = path.relative_to(tour.folder).as_posix()
         try:
-            found, bad = await _read(path, tour)
+            found, bad, assumed = await _read(path, tour)
         except (errors.FeedError, OSError) as fault:
             problems.append(f"{name}: {fault.strerror if isinstance(fault, OSError) else fault}")
             continue
         read += 1
         entries += found
         problems += [f"{name}:{row.line}: {row.reason}" for row in bad]
-    if len(problems) > MOST_NAMED:
-        problems[MOST_NAMED:] = [f"and {len(problems) - MOST_NAMED} more"]
+        notes += [f"{name}:{assumed.line}: {assumed}"] if assumed else []
     return types.Collected(
         ask.url,
         "failed" if paths and not read else "new",
         tuple(entries),
         validators=validators,
-        error="\n".join(problems) or None,
-        note=note,
+        error=_listed(problems),
+        note=_listed(notes),
         whole=True,
     )
 
 
-async def _read(path: Path, tour: visits.Tour) -> tuple[Sequence[types.FoundEntry], Sequence[types.BadRow]]:
+def _listed(lines: Sequence[str]) -> str | None:
+    more = [f"and {len(lines) - MOST_NAMED} more"] if len(lines) > MOST_NAMED else []
+    return "\n".join([*lines[:MOST_NAMED], *more]) or None
+
+
+_Read = tuple[Sequence[types.FoundEntry], Sequence[types.BadRow], octets.Assumed | None]
+
+
+async def _read(path: Path, tour: visits.Tour) -> _Read:
     name, reader = path.relative_to(tour.folder).as_posix(), files.reader(path)
     await tour.guest.body()
     body = await asyncio.to_thread(files.read, path, tour.limits.max_bytes)
@@ -161,9 +180,16 @@ async def _read(path: Path, tour: visits.Tour) -> tuple[Sequence[types.FoundEntr
     if reader is None:
         read = functools.partial(feed.parse, url="", now=tour.now)
         _, entries = await tour.parse(functools.partial(visits.bearable, read), body)
-        return entries, ()
-    good, bad = await tour.parse(functools.partial(reader, name=name, now=tour.now), body)
-    return [entry for _, entry in good], bad
+        return entries, (), None
+    (good, bad), assumed = await tour.parse(functools.partial(_in_utf8, reader, name=name, now=tour.now), body)
+    return [entry for _, entry in good], bad, assumed
+
+
+def _in_utf8(
+    reader: files.Reader, body: bytes, *, name: str, now: dt.datetime
+) -> tuple[rows.Rows, octets.Assumed | None]:
+    text, assumed = octets.in_utf8(body)
+    return reader(text, name=name, now=now), assumed
 
 
 async def _unknown(ask: Ask, tour: visits.Tour) -> types.Collected:

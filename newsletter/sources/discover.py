@@ -52,10 +52,11 @@ class Seen:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Discovered:
-    """The feeds of a page, and the candidates that were none, with the reason."""
+    """The feeds of a page, and the candidates that were none, with the reason. `missing`: why there is no such page."""
 
     feeds: tuple[Seen, ...]
     failed: tuple[Seen, ...]
+    missing: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def _host(url: str) -> str:
 
 def _read(asked: str, fetched: types.Fetched, now: dt.datetime) -> Seen:
     body = fetched.body or b""
-    title, entries = feed.parse(body, url=fetched.url, now=now)
+    title, entries = feed.parse(body, url=fetched.url, now=now, content_type=fetched.content_type)
     notes = (*_faults_of_form(body, fetched.content_type), *notes_on(entries))
     return Seen(asked, fetched.url, title, entries, fetched.moved_to, notes)
 
@@ -189,7 +190,7 @@ async def discover(address: str, visitor: Visitor) -> Discovered:
     await search.ask(known_for(url))
     if not search.feeds:
         await search.page(url)
-    return Discovered(tuple(search.feeds), tuple(search.failed))
+    return Discovered(tuple(search.feeds), tuple(search.failed), search.missing)
 
 
 def known_for(url: str) -> list[str]:
@@ -219,6 +220,7 @@ class _Search:
         self.visitor = visitor
         self.feeds: list[Seen] = []
         self.failed: list[Seen] = []
+        self.missing: str | None = None
         self.asked: set[str] = set()
         self.dead: set[str] = set()  # hosts that do not answer
 
@@ -259,6 +261,7 @@ class _Search:
         except errors.FetchError as error:
             if error.status not in _NOT_HERE:
                 raise
+            self.missing = str(error)
             self.failed.append(Seen(url, url, error=str(error)))
             await self.ask(_well_known(url))
             return

@@ -29,15 +29,17 @@ _DOIS, _A_DOI = ("doi", "_doi", "dc_identifier"), re.compile(r"\b10\.\d{4,9}/\S"
 _JOURNALS, _WORDS = ("_journal_ref", "_journal_reference", "_publicationname"), re.compile(r"\w")
 _TRUNCATED = re.compile(r"(?:…|\.\.\.|\[…\]|\[\.\.\.\]|read more|continue reading)\W*$", re.IGNORECASE)
 _CHALLENGE = re.compile(r"just a moment|attention required|captcha|are you (?:a )?human|challenge", re.IGNORECASE)
+_CHARSET = re.compile(r"charset\s*=\s*[\"']?([\w.:-]{1,40})", re.IGNORECASE)
 _ITEM = re.compile(rb"<(?:\w{1,20}:)?(?:item|entry)[\s/>]", re.IGNORECASE)
-MOST_ENTRIES, MOST_TAGS, MOST_REFERENCES = 20_000, 500_000, 2_000_000
+MOST_ENTRIES, MOST_TAGS, MOST_REFERENCES = jsonfeed.MOST_ENTRIES, 500_000, 2_000_000
 _ENOUGH = 120  # characters: a shorter description gives way to the full text beside it
 
 
-def parse(body: bytes, *, url: str, now: dt.datetime) -> Parsed:
+def parse(body: bytes, *, url: str, now: dt.datetime, content_type: str = "") -> Parsed:
     """The title and entries of a feed that was found at `url`. Raises `errors.FeedError` for anything else.
 
-    Entries need not have a title or a link; one that has neither, nor a text, is left out.
+    `content_type` is what its server said of it: an encoding there counts where the document tells none. Entries need
+    not have a title or a link; one that has neither, nor a text, is left out.
     """
     if not body.strip(b"\x00 \t\r\n\xef\xbb\xbf"):
         raise errors.FeedError("an empty answer")
@@ -45,7 +47,9 @@ def parse(body: bytes, *, url: str, now: dt.datetime) -> Parsed:
         return jsonfeed.parse(body, url=url, now=now)
     _refuse_floods(body)
     # Without the feed's address: it would become a part of guids, and a feed that moves would be all new.
-    document = feedparser.parse(octets.repaired(body), sanitize_html=False, resolve_relative_uris=False)
+    served = _CHARSET.search(content_type)
+    repaired = octets.repaired(body, served[1] if served else "")
+    document = feedparser.parse(repaired, sanitize_html=False, resolve_relative_uris=False)
     about = dict(document.get("feed") or {})
     if not document.get("version") and not document.get("entries") and not _is_feed_root(body):
         raise errors.FeedError(_what_it_is(body, url))

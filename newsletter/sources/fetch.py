@@ -199,7 +199,8 @@ class _Visit:
             return types.Fetched(
                 url=str(hop), body=None, validators=self.validators, moved_to=moved_to, fresh_for=fresh
             )
-        if not response.is_success and status not in self.also:
+        is_good = response.is_success and status != http.HTTPStatus.PARTIAL_CONTENT  # no part was asked for
+        if not is_good and status not in self.also:
             wait = timing.retry_after(response.headers, self.now) if status >= 400 else None
             if status in _SLOW_DOWN and not turn.private:
                 turn.pause = wait or 0.0
@@ -310,6 +311,7 @@ def _refusal(response: httpx2.Response, host: str) -> str:
     if response.headers.get("cf-mitigated") == "challenge":
         return f"{host} asks visitors to prove that they are no robots (Cloudflare): {phrase}"
     words = {
+        206: "sends a part, though all was asked for",
         304: "says that nothing is new, though nothing was asked before",
         401: "wants a user name and a password",
         403: "refuses to give it",

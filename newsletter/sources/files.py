@@ -68,6 +68,26 @@ def find(pattern: str, folder: Path) -> list[Path]:
     return inside
 
 
+def left_out(pattern: str, folder: Path) -> list[str]:
+    """What a pattern with wildcards matches though it is not read, and why; a line each."""
+    if not re.search(r"[*?\[]", pattern):
+        return []
+    root = folder.resolve()
+    found = []
+    for path in sorted(folder.glob(pattern)):
+        real, name = path.resolve(), path.relative_to(folder).as_posix()
+        if not real.is_relative_to(root):
+            found.append(f"{name} is left out: it leads out of the workspace by a symbolic link")
+        elif real.is_relative_to(root / PEOPLE):
+            found.append(f"{name} is left out: people are no entries")
+        elif path.is_dir():
+            found.append(f"{name} is left out: it is a folder")
+        elif not path.is_file():
+            what = "a symbolic link to nothing" if path.is_symlink() else "no regular file (a pipe, a device)"
+            found.append(f"{name} is left out: it is {what}")
+    return found
+
+
 def _what_is_there(pattern: str, named: list[Path]) -> str:
     if not named:
         return f"there is no file {pattern} in the workspace"

@@ -10,6 +10,7 @@ from newsletter import errors, types
 from newsletter.sources import boilerplate, bylines, plain, published
 
 VERSION = "jsonfeed.org/version/1"
+MOST_ENTRIES = 20_000
 
 
 def looks_like_json(body: bytes) -> bool:
@@ -23,6 +24,8 @@ def parse(body: bytes, *, url: str, now: dt.datetime) -> tuple[str | None, tuple
     items = feed.get("items", [])
     if not isinstance(items, list):
         raise errors.FeedError('a JSON Feed whose "items" is no list')
+    if len(items) > MOST_ENTRIES:
+        raise errors.FeedError(f"it holds over {MOST_ENTRIES:,} entries, more than any feed that is meant to be read")
     base = _text(feed.get("feed_url")) or url
     authors = _authors(feed)
     found = (_entry(item, plain.address(base, url) or url, authors, now) for item in items if isinstance(item, dict))

@@ -1,4 +1,5 @@
-"""A feed's octets, put right before a parser sees them: encodings that lie, forbidden characters, slow text. Pure.
+"""A document's octets, put right before anything reads them: encodings that lie or are not told, forbidden characters,
+slow text. Pure.
 
 What is right stays as it is, octet for octet.
 """
@@ -6,31 +7,73 @@ What is right stays as it is, octet for octet.
 from __future__ import annotations
 
 import codecs
+import dataclasses
 import re
+
+from newsletter.sources import charset
 
 # XML 1.0, 2.2 forbids these, as octets and as references; a strict parser gives up on the first.
 _CONTROLS = bytes([*range(0x09), 0x0B, 0x0C, *range(0x0E, 0x20)])
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#")
 _CONTROL_REFERENCE = re.compile(rb"&#(?:0*(?:[0-8]|1[124-9]|2[0-9]|3[01])|x0*(?:[0-8bcBC]|[eEfF]|1[0-9a-fA-F]));")
 _DECLARED = re.compile(rb"(<\?xml[^<>]{0,100}?encoding\s*=\s*[\"'])([\w.:-]{1,40})", re.IGNORECASE)
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 _MANY = 200  # references to "<" that make text slow: a parser hands it over in pieces, one more for each
 _TAG_AND_TEXT = re.compile(
     rb"<!\[CDATA\[.*?\]\]>|<!--.*?-->|(<[/A-Za-z][^<>\"']*(?:\"[^\"<]*\"[^<>\"']*|'[^'<]*'[^<>\"']*)*>)([^<]+)",
     re.DOTALL,
 )
-_REFERENCE = re.compile(rb"&(?:#\w{1,10}|\w{1,40});")
-_PREDEFINED = {b"&lt;": b"<", b"&gt;": b">", b"&amp;": b"&", b"&quot;": b'"', b"&apos;": b"'"}  # XML 1.0, 4.6
+# XML 1.0, 4.6 names five; "&amp;" is the last to be replaced, since what it leaves may look like another.
+_PREDEFINED = {b"&lt;": b"<", b"&gt;": b">", b"&quot;": b'"', b"&apos;": b"'", b"&amp;": b"&"}
+_OTHER_REFERENCE = re.compile(rb"&(?!(?:lt|gt|amp|quot|apos);)(?:#\w{1,10}|\w{1,40});")
 
 
-def repaired(body: bytes) -> bytes:
-    """The same document, such that a parser reads what was meant."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Assumed:
+    """The encoding that a text was read in though it does not say so, and the first line that is not UTF-8."""
+
+    encoding: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"not UTF-8; the file is read as {self.encoding}: save it as UTF-8 if something looks wrong"
+
+
+def in_utf8(data: bytes) -> tuple[bytes, Assumed | None]:
+    """A text file in UTF-8, and what was assumed to get there; None where the file itself says what it is."""
+    for mark, name in _MARKS:
+        if data.startswith(mark):
+            return data.decode(name, "replace").encode("utf-8", "replace"), None
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text, encoding = _mostly_utf8(data), charset.WESTERN
+        if text is None:
+            encoding = charset.guess(data)
+            text = data.decode(encoding, "replace")
+        return text.encode(), Assumed(encoding, data.count(b"\n", 0, error.start) + 1)
+    return data, None
+
+
+def repaired(body: bytes, served: str = "") -> bytes:
+    """The same document, such that a parser reads what was meant. `served` is the encoding that came with it."""
     if body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in body[:8]:  # UTF-16 and UTF-32
         return body
-    return _with_cdata(_without_controls(_as_utf8(body)))
+    return _with_cdata(_without_controls(_as_utf8(body, served)))
 
 
-def _as_utf8(body: bytes) -> bytes:
-    """UTF-8 where a document is in it, whatever it says, and where it is so but for a few octets of Windows-1252."""
+def _as_utf8(body: bytes, served: str) -> bytes:
+    """UTF-8 where a document is in it, whatever it says, and where it is so but for a few octets of Windows-1252.
+
+    What names another encoding is left to the parser. What names none, or lies, is in the one that came with it, else
+    in the one that it looks like.
+    """
     if body.isascii():
         return body
     try:
@@ -38,9 +81,31 @@ def _as_utf8(body: bytes) -> bytes:
     except UnicodeDecodeError:
         text = _mostly_utf8(body)
         if text is None:
-            return body
+            declared = _DECLARED.search(body[:300])
+            if declared and _codec(declared[2].decode("ascii", "replace")) not in (None, "utf-8", "ascii"):
+                return body
+            text = _served(body, served) or body.decode(charset.guess(body), "replace")
         body = text.encode()
     return _DECLARED.sub(rb"\1utf-8", body[:300], count=1) + body[300:]
+
+
+def _served(body: bytes, name: str) -> str | None:
+    """The text by the encoding that a server names. Latin-1 is what many say of whatever they serve."""
+    if _codec(name) in (None, "utf-8", "ascii", "iso8859-1", "cp1252"):
+        return None
+    try:
+        return body.decode(name)
+    except UnicodeError:
+        return None
+
+
+def _codec(name: str) -> str | None:
+    """Python's name of a text encoding; None when there is none of that name."""
+    try:
+        b"    ".decode(name)  # or "base64" would be one
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return None
 
 
 def _mostly_utf8(body: bytes) -> str | None:
@@ -76,5 +141,7 @@ def _unescaped(match: re.Match[bytes]) -> bytes:
     tag, text = match[1], match[2]
     if tag is None or text.count(b"&lt;") < 5 or b"]]" in text:
         return match[0]
-    inner = _REFERENCE.sub(lambda found: _PREDEFINED.get(found[0]) or b"]]>" + found[0] + b"<![CDATA[", text)
-    return tag + b"<![CDATA[" + inner + b"]]>"
+    text = _OTHER_REFERENCE.sub(rb"]]>\g<0><![CDATA[", text)
+    for reference, character in _PREDEFINED.items():
+        text = text.replace(reference, character)
+    return tag + b"<![CDATA[" + text + b"]]>"

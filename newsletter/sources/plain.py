@@ -40,7 +40,7 @@ _DROPPED = dict.fromkeys(
     ]
 )
 _CLEAN = {**_C1, **_DROPPED, 0x0B: " ", 0x0C: " ", 0x2028: "\n", 0x2029: "\n\n"}
-_DIRTY = re.compile(f"[{re.escape(''.join(map(chr, _CLEAN)))}]")
+_DIRTY = re.compile(f"[{re.escape(''.join(map(chr, _CLEAN)))}]+")
 
 _BLOCKS = (
     "address|article|aside|blockquote|body|center|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]|header"
@@ -69,7 +69,7 @@ _ONE_LINK = re.compile(r"\s*(?:<p>)?\s*<a\s[^<>]*>[^<>]*</a>\s*(?:</p>)?\s*", re
 
 def clean(text: str) -> str:
     """Text without characters that nobody means to write."""
-    return text.translate(_CLEAN) if _DIRTY.search(text) else text  # translating is slow, and clean is the rule
+    return _DIRTY.sub(lambda found: found[0].translate(_CLEAN), text)  # translating all is slow; clean is the rule
 
 
 def line(text: str, longest: int = LONGEST_LINE) -> str:
@@ -95,13 +95,14 @@ def from_html(markup: str, longest: int = LONGEST_TEXT) -> str:
     """HTML as plain text, block elements as paragraphs. What is not shown (scripts, styles, frames) goes."""
     if len(markup) > _LONGEST_HTML:
         markup = _DATA.sub("", markup)[:_LONGEST_HTML]
-    markup = re.sub(r"\s+", " ", clean(markup))
+    markup = " ".join(clean(markup).split())  # several times faster than a pattern
     markup = _CELL.sub(" ", _BLOCK.sub("\n\n", markup))
     markup = _INLINE.sub("", markup)
     pieces = markup.split("<", _MOST_TAGS)
     if len(pieces) > _MOST_TAGS:
         markup = "<".join(pieces[:-1])
-    text = nh3.clean(markup, tags=set(), clean_content_tags=_HIDDEN)
+    # Without a tag nh3 would only write the references anew.
+    text = nh3.clean(markup, tags=set(), clean_content_tags=_HIDDEN) if "<" in markup else markup
     return paragraphs(html.unescape(text), longest)
 
 

@@ -8,6 +8,7 @@ multicast and reserved addresses are closed unless the settings open them.
 from __future__ import annotations
 
 import asyncio
+import functools
 import ipaddress
 import socket
 from collections.abc import Sequence
@@ -24,7 +25,12 @@ class Unreachable(Exception):
 
 def networks(allowed: Sequence[str]) -> list[Network]:
     """The settings' `allow_private` as networks."""
-    return [ipaddress.ip_network(network, strict=False) for network in allowed]
+    return [_network(text) for text in allowed]
+
+
+@functools.cache
+def _network(text: str) -> Network:
+    return ipaddress.ip_network(text, strict=False)
 
 
 def meant(address: Address) -> Address:
@@ -54,15 +60,7 @@ def is_private(addresses: Sequence[str]) -> bool:
 
 async def addresses(host: str, port: int, allowed: Sequence[Network]) -> list[str]:
     """The addresses of a host that may be connected to, in the resolver's order. Raises `Unreachable`."""
-    try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except socket.gaierror as error:
-        if error.errno == socket.EAI_AGAIN:
-            raise Unreachable(f"the name {host} cannot be looked up just now (DNS)") from None
-        raise Unreachable(f"there is no host named {host} (DNS)") from None
-    except (UnicodeError, OSError, ValueError):
-        raise Unreachable(f"{host[:60]} is no name that a host can have") from None
-    known = list(dict.fromkeys(str(info[4][0]) for info in found))
+    known = [host] if _is_address(host) else await _looked_up(host, port)
     good = [text for text in known if is_open(ipaddress.ip_address(text), allowed)]
     if not good:
         closed = ", ".join(known[:3])
@@ -71,3 +69,23 @@ async def addresses(host: str, port: int, allowed: Sequence[Network]) -> list[st
             f"{where} is a private address; if it is meant, add it to allow_private in [collect] of newsletter.toml"
         )
     return good
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+async def _looked_up(host: str, port: int) -> list[str]:
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except socket.gaierror as error:
+        if error.errno == socket.EAI_AGAIN:
+            raise Unreachable(f"the name {host} cannot be looked up just now (DNS)") from None
+        raise Unreachable(f"there is no host named {host} (DNS)") from None
+    except (UnicodeError, OSError, ValueError):
+        raise Unreachable(f"{host[:60]} is no name that a host can have") from None
+    return list(dict.fromkeys(str(info[4][0]) for info in found))

@@ -20,7 +20,7 @@ from sqlmodel import Session
 
 from newsletter import errors
 
-HEAD = "0005"  # the newest migration; a test holds it equal to Alembic's head
+HEAD = "0006"  # the newest migration; a test holds it equal to Alembic's head
 BUSY_SECONDS = 30
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -44,6 +44,20 @@ class Store:
         engine = self.engine.execution_options(write=True)
         with _explained(engine), Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @contextlib.contextmanager
+    def erase(self) -> Iterator[Session]:
+        """As `write`; what is deleted is overwritten in SQLite's files, too, as far as no other process reads them."""
+        with self.write() as session:
+            if self.is_sqlite:
+                session.execute(sa.text("PRAGMA secure_delete=ON"))
+            yield session
+        if self.is_sqlite:
+            with _explained(self.engine), self.engine.connect() as connection:
+                connection.rollback()  # outside of any transaction
+                driver = connection.connection.driver_connection
+                assert driver
+                driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Give all connections back."""
@@ -86,7 +100,11 @@ def _engine(url: str) -> sa.Engine:
             Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise errors.StoreError(f"{parsed.database} cannot be made: {error.strerror}") from None
-    engine = sa.create_engine(parsed, connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False})
+    engine = sa.create_engine(
+        parsed,
+        connect_args={"timeout": BUSY_SECONDS, "check_same_thread": False},
+        hide_parameters=True,  # a statement that fails is logged: its values are people's addresses
+    )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

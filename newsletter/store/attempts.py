@@ -69,6 +69,7 @@ class Finish:
 
 def begin(session: Session, issue_id: int, newsletter: str, owner: str, intents: Sequence[Begin]) -> list[Begun]:
     """Commit to handing these bodies over; the lease, the issue's state and each person are checked once more."""
+    now = max((intent.sending_at for intent in intents), default=dt.datetime.min.replace(tzinfo=dt.UTC))
     held = session.execute(sa.select(ISSUE.c.state).where(ISSUE.c.id == issue_id)).scalar_one() != "sending"
     leased = set(
         session.execute(
@@ -89,6 +90,7 @@ def begin(session: Session, issue_id: int, newsletter: str, owner: str, intents:
                 D.c.batch,
                 S.c.state.label("person"),
                 outbox.suppressed(newsletter).label("suppressed"),
+                outbox.paused(now).label("paused"),
             )
             .join(S, S.c.id == D.c.subscriber_id)
             .where(D.c.id.in_(ids))
@@ -115,7 +117,7 @@ def begin(session: Session, issue_id: int, newsletter: str, owner: str, intents:
             answers.append(Begun(go=False, moved=True))
             continue
         left = tuple(topic for topic in intent.topics if topic in picked.get(intent.row.subscriber_id, ()))
-        if fact.person != types.SubscriberState.ACTIVE or fact.suppressed or not left:
+        if fact.person != types.SubscriberState.ACTIVE or fact.suppressed or fact.paused or not left:
             skipped.append(intent.row.id)
             answers.append(Begun(go=False))
         elif left != intent.topics and not intent.row.in_doubt:

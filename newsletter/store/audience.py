@@ -8,24 +8,27 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict, Unpack
 
 import sqlalchemy as sa
 from sqlmodel import Session
 
-from newsletter import addresses, errors, subscribercolumns, subscriberfile, types
+from newsletter import addresses, errors, subscribercells, subscribercolumns, subscriberfile, types
 from newsletter.store import intake, tables
 
+Digests = intake.Digests
 Imported = intake.Imported
 import_rows = intake.import_rows
 
 PAGE = 1000
 
-_subscriber = tables.metadata.tables["subscriber"]
+SUBSCRIBER = _subscriber = tables.metadata.tables["subscriber"]
 _subscription = tables.metadata.tables["subscription"]
 _consent = tables.metadata.tables["consent"]
 _suppression = tables.metadata.tables["suppression"]
+_tag = tables.metadata.tables["tag"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,6 +43,20 @@ class SubscriberView:
     topics: tuple[str, ...]
     suppressed: str | None
     since: dt.datetime
+    tags: tuple[str, ...] = ()
+    paused_until: dt.datetime | None = None
+
+
+class Filters(TypedDict, total=False):
+    """Whom to list. All that are given must hold; None is as if it were not given."""
+
+    newsletter: str | None  # has any topic of it now
+    topic: str | None  # has it now
+    state: types.SubscriberState | None
+    since: dt.datetime | None  # came then or later
+    source: str | None  # how any of their subscriptions or records of consent came to be, such as a file's name
+    match: str | None  # in the address or the name, whatever its case
+    tag: str | None
 
 
 # -- looking -------------------------------------------------------------------------------------------------------
@@ -59,69 +76,102 @@ def get(session: Session, email: str) -> SubscriberView:
     return found
 
 
-def listing(
-    session: Session,
-    *,
-    newsletter: str | None = None,
-    topic: str | None = None,
-    state: types.SubscriberState | None = None,
-) -> Iterator[SubscriberView]:
-    """Everybody, or who has a topic now, in the order in which they came; erased people only when asked for."""
-    for page in _pages(session, _filters(newsletter, topic, state)):
-        yield _view(*page)
-
-
-def export(session: Session, *, state: types.SubscriberState | None = None) -> Iterator[subscriberfile.Row]:
-    """Rows for `subscriberfile.write`, the same from which `import_rows` makes these people again.
-
-    Without `state` also the suppressions of strangers: their no moves along.
-    """
-    for _, row in _pages(session, _filters(None, None, state)):
-        yield row
-    if state is None:
-        yield from _strangers(session)
-
-
-def is_suppressed(session: Session, address: str, newsletter: str = "") -> str | None:
-    """Why an address must not be mailed, at all or by this newsletter; None if it may."""
-    norm = addresses.parse(address).norm
-    found: str | None = session.execute(
-        sa.select(_suppression.c.reason)
-        .where(_suppression.c.address == norm, _suppression.c.newsletter.in_({"", newsletter}))
-        .order_by(_suppression.c.newsletter)
-    ).scalar()
+def get_by_id(session: Session, number: int) -> SubscriberView:
+    """As `get`, by the row's id."""
+    found = next((_view(*page) for page in _pages(session, [_subscriber.c.id == number])), None)
+    if found is None:
+        raise errors.NotFound(f"there is no subscriber {number}")
     return found
 
 
-def _filters(
-    newsletter: str | None, topic: str | None, state: types.SubscriberState | None
-) -> list[sa.ColumnElement[bool]]:
-    erased = types.SubscriberState.ERASED
-    filters = [_subscriber.c.state == state.value if state else _subscriber.c.state != erased.value]
-    if newsletter or topic:
-        has = sa.select(_subscription.c.id).where(
-            _subscription.c.subscriber_id == _subscriber.c.id, _subscription.c.until.is_(None)
-        )
-        has = has.where(_subscription.c.newsletter == newsletter) if newsletter else has
-        has = has.where(_subscription.c.topic == topic) if topic else has
-        filters.append(has.exists())
-    return filters
+def listing(session: Session, **filters: Unpack[Filters]) -> Iterator[SubscriberView]:
+    """Everybody, or who fits, in the order in which they came; erased people only when asked for."""
+    for page in _pages(session, _conditions(filters), filters.get("match")):
+        yield _view(*page)
 
 
-def _pages(session: Session, filters: Sequence[sa.ColumnElement[bool]]) -> Iterator[tuple[int, subscriberfile.Row]]:
+def export(session: Session, **filters: Unpack[Filters]) -> Iterator[subscriberfile.Row]:
+    """Rows for `subscriberfile.write`, the same from which `import_rows` makes these people again.
+
+    Without a filter also the suppressions of strangers: their no moves along.
+    """
+    for _, row in _pages(session, _conditions(filters), filters.get("match"), proofs=True):
+        yield row
+    if not any(filters.values()):
+        yield from _strangers(session)
+
+
+def suppressions_of(session: Session, norm: str, digests: Digests | None) -> dict[str, str]:
+    """Newsletter ("" for all) -> why an address must not be mailed; `digests` finds one whose person was erased."""
+    return intake.suppressions(session, [norm], digests).get(norm, {})
+
+
+def is_suppressed(session: Session, address: str, newsletter: str = "", digests: Digests | None = None) -> str | None:
+    """Why an address must not be mailed, at all or by this newsletter; None if it may."""
+    found = suppressions_of(session, addresses.parse(address).norm, digests)
+    return found.get("", found.get(newsletter))
+
+
+def _conditions(wanted: Filters) -> list[sa.ColumnElement[bool]]:
+    c, of = _subscriber.c, _subscription.c
+    state, since, source = wanted.get("state"), wanted.get("since"), wanted.get("source")
+    conditions = [c.state == state.value if state else c.state != types.SubscriberState.ERASED.value]
+    held = [of[name] == wanted[name] for name in ("newsletter", "topic") if wanted.get(name)]
+    if held:
+        conditions.append(sa.exists().where(of.subscriber_id == c.id, of.until.is_(None), *held))
+    if since is not None:
+        conditions.append(c.created_at >= since)
+    if source:
+        came = [
+            sa.exists().where(table.c.subscriber_id == c.id, sa.func.lower(table.c.how) == source.lower())
+            for table in (_subscription, _consent)
+        ]
+        conditions.append(sa.or_(*came))
+    if wanted.get("tag"):
+        conditions.append(sa.exists().where(_tag.c.subscriber_id == c.id, _tag.c.name == wanted["tag"]))
+    return conditions
+
+
+def _pages(
+    session: Session, conditions: Sequence[sa.ColumnElement[bool]], match: str | None = None, *, proofs: bool = False
+) -> Iterator[tuple[int, subscriberfile.Row]]:
     """(id, the person), page by page by id: memory is flat, and a page costs the same wherever it is."""
     last = 0
+    wanted = _folded(match) if match else ""
     while True:
         people = session.execute(
-            sa.select(_subscriber).where(_subscriber.c.id > last, *filters).order_by(_subscriber.c.id).limit(PAGE)
+            sa.select(_subscriber).where(_subscriber.c.id > last, *conditions).order_by(_subscriber.c.id).limit(PAGE)
         ).all()
         if not people:
             return
         last = people[-1].id
-        topics = intake.subscriptions(session, [person.id for person in people])
+        if wanted:  # here, not in SQL: SQLite folds the case of ASCII only
+            people = [p for p in people if wanted in _folded(f"{p.email}\n{p.email_norm}\n{p.name}")]
+        ids = [person.id for person in people]
+        topics, tags = intake.subscriptions(session, ids), intake.tags(session, ids)
+        said = _proofs(session, ids) if proofs else {}
         suppressions = intake.suppressions(session, [person.email_norm for person in people])
         for person in people:
-            yield person.id, _row(person, topics.get(person.id, {}), suppressions.get(person.email_norm, {}))
+            row = _row(person, topics.get(person.id, {}), suppressions.get(person.email_norm, {}))
+            if person.id in tags or person.id in said:
+                row = dataclasses.replace(row, tags=tags.get(person.id, ()), proofs=said.get(person.id, ()))
+            yield person.id, row
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
+
+
+def _proofs(session: Session, ids: Sequence[int]) -> Mapping[int, tuple[subscriberfile.Proof, ...]]:
+    """The last time that each person asked, and that they confirmed."""
+    found: dict[int, dict[str, subscriberfile.Proof]] = {}
+    c = _consent.c
+    chosen = sa.select(c.subscriber_id, c.what, c.at, c.ip).where(
+        c.subscriber_id.in_(ids), c.what.in_(("subscribed", "confirmed"))
+    )
+    for number, what, at, ip in session.execute(chosen.order_by(c.at, c.id)) if ids else ():
+        found.setdefault(number, {})[what] = subscriberfile.Proof(what, at, ip)
+    return {number: tuple(said.values()) for number, said in found.items()}
 
 
 def _row(person: sa.Row[Any], topics: dict[intake.Place, bool], suppressions: dict[str, str]) -> subscriberfile.Row:
@@ -135,6 +185,7 @@ def _row(person: sa.Row[Any], topics: dict[intake.Place, bool], suppressions: di
         left=tuple("/".join(place) for place, current in topics.items() if not current),
         since=person.created_at,
         suppressed=tuple(sorted(suppressions.items())),
+        paused_until=person.paused_until,
     )
 
 
@@ -148,8 +199,10 @@ def _view(number: int, row: subscriberfile.Row) -> SubscriberView:
         state=row.state,
         language=row.language,
         topics=row.topics or (),
-        suppressed=subscribercolumns.suppressed_text(row.suppressed) or None,
+        suppressed=subscribercells.suppressed_text(row.suppressed) or None,
         since=row.since,
+        tags=row.tags,
+        paused_until=row.paused_until,
     )
 
 
@@ -180,6 +233,7 @@ def add(
     state: types.SubscriberState,
     now: dt.datetime,
     how: str,
+    digests: Digests | None = None,
 ) -> tuple[SubscriberView, str]:
     """Put one person on file, or add to who is there; returns them and what happened: added, updated or unchanged.
 
@@ -187,10 +241,10 @@ def add(
     can come back.
     """
     row = subscriberfile.Row(0, addresses.parse(email), addresses.clean_name(name), language=language)
-    result = import_rows(session, [row], places=places, state=state, now=now, how=how)
+    result = import_rows(session, [row], places=places, state=state, now=now, how=how, digests=digests)
     if result.suppressed:
         found = find(session, email)
-        reason = is_suppressed(session, email)
+        reason = is_suppressed(session, email, digests=digests)
         why = f"is suppressed ({reason})" if reason else f"is {found.state}" if found else "is suppressed there"
         if found and not reason and found.state not in subscribercolumns.NOES:
             why = "has left that topic or newsletter"
@@ -248,22 +302,32 @@ def unsubscribe(
     return tuple("/".join(place) for place in ended)
 
 
-def suppress(session: Session, address: str, *, newsletter: str = "", reason: str, now: dt.datetime) -> bool:
+def suppress(
+    session: Session,
+    address: str,
+    *,
+    newsletter: str = "",
+    reason: str,
+    now: dt.datetime,
+    digests: Digests | None = None,
+) -> bool:
     """Forbid to mail an address, known or not; False if it was forbidden already. Raises `errors.AddressError`."""
     norm = addresses.parse(address).norm
-    if newsletter in intake.suppressions(session, [norm]).get(norm, {}):
+    if newsletter in suppressions_of(session, norm, digests):
         return False
     row = {"address": norm, "newsletter": newsletter, "reason": addresses.clean_name(reason), "since": now}
     intake.insert(session, _suppression, [row])
     return True
 
 
-def unsuppress(session: Session, address: str, *, newsletter: str = "") -> bool:
+def unsuppress(session: Session, address: str, *, newsletter: str = "", digests: Digests | None = None) -> bool:
     """Take a suppression back; False if there was none. Who left or bounced stays so. Raises `errors.AddressError`."""
     norm = addresses.parse(address).norm
+    hashed = digests(norm) if digests and intake.has_digests(session) else ()
+    names = [norm, *(intake.ERASED_AS + digest for digest in hashed)]
     taken = session.execute(
         sa.delete(_suppression)
-        .where(_suppression.c.address == norm, _suppression.c.newsletter == newsletter)
+        .where(_suppression.c.address.in_(names), _suppression.c.newsletter == newsletter)
         .returning(_suppression.c.id)
     ).all()
     return bool(taken)

@@ -12,7 +12,7 @@ import dataclasses
 import datetime as dt
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from sqlmodel import Session, col, select
@@ -25,6 +25,10 @@ REF = 8  # hex digits of an entry's short name, while they are enough
 Place = tuple[str, str]  # newsletter, topic
 
 T = TypeVar("T")
+
+# Columns alone are asked for without the ORM, which would double the time that a source takes.
+_entry, _shown_by = tables.metadata.tables["entry"].c, tables.metadata.tables["entry_source"].c
+_topic, _claim = tables.metadata.tables["entry_topic"].c, tables.metadata.tables["claim"].c
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,27 +48,24 @@ def lookup(session: Session, source_id: int, guids: Sequence[str], keys: Sequenc
     """What is known by these guids of the source (those that name exactly one entry), by these keys and their pages."""
     named: dict[str, list[int]] = {}
     for chunk in _chunks(guids):
-        rows = session.exec(
-            select(tables.EntrySource.guid, tables.EntrySource.entry_id).where(
-                tables.EntrySource.source_id == source_id, col(tables.EntrySource.guid).in_(chunk)
+        rows = session.execute(
+            sa.select(_shown_by.guid, _shown_by.entry_id).where(
+                _shown_by.source_id == source_id, _shown_by.guid.in_(chunk)
             )
         )
         for guid, entry_id in rows:
             named.setdefault(guid or "", []).append(entry_id)
     by_guid = {guid: ids[0] for guid, ids in named.items() if len(ids) == 1}
-    rows_by_id: dict[int, tables.Entry] = {}
     by_key: dict[str, int] = {}
-    for column, prefix in ((tables.Entry.key, ""), (tables.Entry.arxiv, "arxiv:"), (tables.Entry.doi, "doi:")):
+    for column, prefix in ((_entry.key, ""), (_entry.arxiv, "arxiv:"), (_entry.doi, "doi:")):
         wanted = [key.removeprefix(prefix) for key in keys if key.startswith(prefix)]
         for chunk in _chunks(wanted):
-            statement = select(column, tables.Entry).where(col(column).in_(chunk)).order_by(col(tables.Entry.id))
-            for name, row in session.exec(statement):
-                rows_by_id[_id(row)] = row
-                by_key.setdefault(f"{prefix}{name}", _id(row))
+            statement = sa.select(column, _entry.id).where(column.in_(chunk)).order_by(_entry.id)
+            for name, i in session.execute(statement):
+                by_key.setdefault(f"{prefix}{name}", i)
     by_page = _pages(session, [key for key in keys if key.startswith("url:") and key not in by_key])
-    more = dict.fromkeys([*by_guid.values(), *by_page.values()])
-    rows_by_id |= _by_id(session, [i for i in more if i not in rows_by_id])
-    views = _views(session, source_id, rows_by_id)
+    ids = dict.fromkeys([*by_key.values(), *by_guid.values(), *by_page.values()])
+    views = _views(session, source_id, _by_id(session, list(ids)))
     return intents.Known(
         guids={guid: views[i] for guid, i in by_guid.items()},
         keys={key: views[i] for key, i in by_key.items()},
@@ -76,10 +77,10 @@ def _pages(session: Session, keys: Sequence[str]) -> dict[str, int]:
     """The first entry that is shown at each page, unless one source shows several there."""
     shown: dict[str, list[tuple[int, int]]] = {}
     for chunk in _chunks(keys):
-        rows = session.exec(
-            select(tables.EntrySource.page, tables.EntrySource.source_id, tables.EntrySource.entry_id)
-            .where(col(tables.EntrySource.page).in_(chunk))
-            .order_by(col(tables.EntrySource.entry_id))
+        rows = session.execute(
+            sa.select(_shown_by.page, _shown_by.source_id, _shown_by.entry_id)
+            .where(_shown_by.page.in_(chunk))
+            .order_by(_shown_by.entry_id)
         )
         for page, by, entry_id in rows:
             shown.setdefault(page or "", []).append((by, entry_id))
@@ -88,17 +89,19 @@ def _pages(session: Session, keys: Sequence[str]) -> dict[str, int]:
 
 def _views(session: Session, source_id: int, rows: dict[int, tables.Entry]) -> dict[int, intents.KnownEntry]:
     """Each entry as the source looks at it."""
-    source = tables.EntrySource
     first: dict[int, int] = {}
     shown: dict[int, types.FoundEntry] = {}
+    told = (_shown_by.guid, _shown_by.title, _shown_by.published_at, _shown_by.published_is_date)
     for chunk in _chunks(list(rows)):
-        found = session.exec(
-            select(source.entry_id, source.source_id).where(col(source.entry_id).in_(chunk)).order_by(col(source.id))
+        found = session.execute(
+            sa.select(_shown_by.entry_id, _shown_by.source_id, *told)
+            .where(_shown_by.entry_id.in_(chunk))
+            .order_by(_shown_by.id)
         )
-        for entry_id, by in found:
-            first.setdefault(entry_id, by)
-        mine = session.exec(select(source).where(source.source_id == source_id, col(source.entry_id).in_(chunk)))
-        shown |= {row.entry_id: _shown(row) for row in mine}
+        for row in found:
+            first.setdefault(row.entry_id, row.source_id)
+            if row.source_id == source_id:
+                shown[row.entry_id] = _shown(row)
     return {
         i: intents.KnownEntry(
             id=i,
@@ -110,7 +113,7 @@ def _views(session: Session, source_id: int, rows: dict[int, tables.Entry]) -> d
     }
 
 
-def _shown(row: tables.EntrySource) -> types.FoundEntry:
+def _shown(row: tables.EntrySource | sa.Row[Any]) -> types.FoundEntry:
     return types.FoundEntry(
         guid=row.guid, title=row.title, published=row.published_at, published_is_date=row.published_is_date
     )
@@ -170,8 +173,8 @@ def apply(
     changed = _edit(session, [intent for intent in same if intent.changed], now)
     ids = [*added, *(intent.id for intent in same)]
     ordered: list[intents.Intent] = [*new, *same]
-    _show(session, [(i, intent.entry) for i, intent in zip(ids, ordered, strict=True)], source_id, now)
-    reached = _place(session, ids, places)
+    _show(session, [(i, intent.entry) for i, intent in zip(ids, ordered, strict=True)], len(added), source_id, now)
+    reached = _place(session, ids, len(added), places)
     _release(session, [intent.id for intent in same if intent.release], [newsletter for newsletter, _ in places])
     why = {i: intent.held_why for i, intent in zip(ids, ordered, strict=True)}
     _hold(session, [(i, newsletter, reason) for i, newsletter in reached if (reason := why[i])], now)
@@ -204,8 +207,8 @@ def _insert(session: Session, new: Sequence[intents.New], now: dt.datetime) -> l
     _insert_rows(session, tables.Entry, rows)
     found: dict[str, int] = {}
     for chunk in _chunks(keys):
-        pairs = session.exec(select(tables.Entry.key, tables.Entry.id).where(col(tables.Entry.key).in_(chunk)))
-        found |= {key: i for key, i in pairs if i is not None}
+        pairs = session.execute(sa.select(_entry.key, _entry.id).where(_entry.key.in_(chunk)))
+        found |= {row.key: row.id for row in pairs}
     return [found[key] for key in keys]
 
 
@@ -219,7 +222,7 @@ def _refs(session: Session, keys: Sequence[str]) -> dict[str, str]:
         taken = {
             ref
             for chunk in _chunks(list(wanted.values()))
-            for ref in session.exec(select(tables.Entry.ref).where(col(tables.Entry.ref).in_(chunk)))
+            for (ref,) in session.execute(sa.select(_entry.ref).where(_entry.ref.in_(chunk)))
         } | set(refs.values())
         for key, ref in wanted.items():
             if ref not in taken:
@@ -261,10 +264,12 @@ def _edit(session: Session, same: Sequence[intents.Same], now: dt.datetime) -> i
     return len(rows.keys() - frozen)
 
 
-def _show(session: Session, shown: Sequence[tuple[int, types.FoundEntry]], source_id: int, now: dt.datetime) -> None:
-    """Note that the source shows these entries, and what it calls them now."""
+def _show(
+    session: Session, shown: Sequence[tuple[int, types.FoundEntry]], new: int, source_id: int, now: dt.datetime
+) -> None:
+    """Note that the source shows these entries, the first of which are new, and what it calls them now."""
     known: dict[int, tables.EntrySource] = {}
-    for chunk in _chunks([i for i, _ in shown]):
+    for chunk in _chunks([i for i, _ in shown[new:]]):
         rows = session.exec(
             select(tables.EntrySource).where(
                 tables.EntrySource.source_id == source_id, col(tables.EntrySource.entry_id).in_(chunk)
@@ -300,16 +305,14 @@ def _said(entry: types.FoundEntry, row: tables.EntrySource | None) -> dict[str, 
     }
 
 
-def _place(session: Session, ids: Sequence[int], places: Sequence[Place]) -> list[tuple[int, str]]:
+def _place(session: Session, ids: Sequence[int], new: int, places: Sequence[Place]) -> list[tuple[int, str]]:
     """Add the topics that are missing; which newsletters each entry reaches for the first time."""
     had: set[tuple[int, str, str]] = set()
-    for chunk in _chunks(ids):
-        rows = session.exec(
-            select(tables.EntryTopic.entry_id, tables.EntryTopic.newsletter, tables.EntryTopic.topic).where(
-                col(tables.EntryTopic.entry_id).in_(chunk)
-            )
+    for chunk in _chunks(ids[new:]):
+        rows = session.execute(
+            sa.select(_topic.entry_id, _topic.newsletter, _topic.topic).where(_topic.entry_id.in_(chunk))
         )
-        had |= set(rows)
+        had |= {(i, newsletter, topic) for i, newsletter, topic in rows}
     missing = [
         (i, newsletter, topic)
         for i in ids
@@ -344,8 +347,8 @@ def _hold(session: Session, held: Sequence[tuple[int, str, str]], now: dt.dateti
     claimed = {
         (entry_id, newsletter)
         for chunk in _chunks([i for i, _, _ in held])
-        for entry_id, newsletter in session.exec(
-            select(tables.Claim.entry_id, tables.Claim.newsletter).where(col(tables.Claim.entry_id).in_(chunk))
+        for entry_id, newsletter in session.execute(
+            sa.select(_claim.entry_id, _claim.newsletter).where(_claim.entry_id.in_(chunk))
         )
     }
     rows = [
@@ -359,4 +362,4 @@ def _hold(session: Session, held: Sequence[tuple[int, str, str]], now: dt.dateti
 def _insert_rows(session: Session, table: type[tables.Table], rows: Iterable[Mapping[str, object]]) -> None:
     values = list(rows)
     if values:
-        session.execute(sa.insert(table), values)
+        session.execute(sa.insert(tables.metadata.tables[str(table.__tablename__)]), values)

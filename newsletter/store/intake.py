@@ -1,9 +1,8 @@
 """Imports: rows of a file -> people, without ever undoing a no.
 
-    chunk of rows -> what is on file for them -> one decision a row (pure: `decide`) -> a few executemany
+    chunk of rows -> what is on file for them -> one decision a row (`decisions`) -> a few executemany
 
-A no that the database has (a state, a suppression, an ended subscription) beats every yes of a file; a no that the file
-has is taken over. A file's yes makes nobody active who waits for confirmation: only `state` says that.
+Also what other modules need to read and write many subscriptions, tags and suppressions at once.
 """
 
 from __future__ import annotations
@@ -11,34 +10,37 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session
 
-from newsletter import addresses, subscribercolumns, subscriberfile, types
-from newsletter.store import tables
+from newsletter import subscriberfile, types
+from newsletter.store import decisions, tables
+from newsletter.store.decisions import ACTIVE, NOES, PENDING, STRENGTH, Outcome, Person
 
 CHUNK = 2000  # rows looked up and written together; well under SQLite's 32,766 variables a statement
 
-Place = tuple[str, str]  # (newsletter, topic)
-ACTIVE, PENDING = types.SubscriberState.ACTIVE, types.SubscriberState.PENDING
-UNSUBSCRIBED = types.SubscriberState.UNSUBSCRIBED
-NOES, STRENGTH = subscribercolumns.NOES, subscribercolumns.STRENGTH
+Place = decisions.Place
+Digests = Callable[[str], Sequence[str]]  # a normalised address -> what is kept of it, by each key
+ERASED_AS = "erased:"  # begins a suppression whose address is a keyed hash; no address has a colon before its @
 
 _subscriber = tables.metadata.tables["subscriber"]
 _subscription = tables.metadata.tables["subscription"]
 _consent = tables.metadata.tables["consent"]
 _suppression = tables.metadata.tables["suppression"]
+_tag = tables.metadata.tables["tag"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Imported:
     """What became of the rows of a file: the counts and `rejected` add up to `rows`.
 
-    `suppressed` rows ask for a yes that a no on file forbids.
+    `suppressed` rows are of people who must not be mailed: a no on file forbids it, or (`noted` of them) the file says
+    so of somebody new. `idle`: how many of those added have no topic, and so get nothing. `unmapped`: values that are
+    no topic here, and how many rows had each.
     """
 
     rows: int = 0
@@ -47,9 +49,14 @@ class Imported:
     unchanged: int = 0
     suppressed: int = 0
     rejected: tuple[types.BadRow, ...] = ()
+    noted: int = 0
+    idle: int = 0
+    unmapped: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     def __add__(self, other: Imported) -> Imported:
-        return Imported(*(getattr(self, f.name) + getattr(other, f.name) for f in dataclasses.fields(self)))
+        names = [f.name for f in dataclasses.fields(self) if f.name != "unmapped"]
+        totals = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Imported(**totals, unmapped=self.unmapped or other.unmapped)
 
 
 def import_rows(
@@ -61,169 +68,42 @@ def import_rows(
     now: dt.datetime,
     how: str,
     dry_run: bool = False,
+    digests: Digests | None = None,
 ) -> Imported:
     """Take rows in; `how` is the proof's source, such as the file's name.
+
+    `digests` finds those who were erased: they stay away.
 
     `places` is what everybody gets, or the rows' own topics (`newsletter/topic`) when empty. `state` is active or
     pending; without it the file's own state holds for new people, else pending. `dry_run` does everything and rolls
     the session's transaction back: its numbers are exact.
     """
-    totals: dict[str, int] = dict.fromkeys(("added", "updated", "unchanged", "suppressed"), 0)
+    totals = dict.fromkeys(Outcome, 0)
     rejected: list[types.BadRow] = []
     todo = iter(rows)
-    count = 0
+    count = idle = 0
     while chunk := list(itertools.islice(todo, CHUNK)):
         count += len(chunk)
         good = [row for row in chunk if isinstance(row, subscriberfile.Row)]
         rejected.extend(row for row in chunk if isinstance(row, types.BadRow))
-        people = _on_file(session, good)
+        people = _on_file(session, good, digests)
         for row in good:
-            wanted = places or tuple(_place(topic) for topic in row.topics or ())
-            totals[decide(people[row.address.norm], row, wanted, state)] += 1
+            wanted = places or tuple(decisions.place_of(topic) for topic in row.topics or ())
+            totals[decisions.decide(people[row.address.norm], row, wanted, state)] += 1
         _write(session, people.values(), now=now, how=how)
+        idle += sum(person.is_new and person.is_idle for person in people.values())
     if dry_run:
         session.rollback()
-    return Imported(count, rejected=tuple(rejected), **totals)
-
-
-# -- deciding: pure --------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(slots=True)
-class Person:
-    """Somebody as they are on file (`state` is None for a stranger), and what a chunk of rows changes."""
-
-    address: addresses.Address
-    id: int | None = None
-    state: types.SubscriberState | None = None
-    name: str = ""
-    language: str | None = None
-    topics: dict[Place, bool] = dataclasses.field(default_factory=dict)  # whether it is a present one
-    suppressed: dict[str, str] = dataclasses.field(default_factory=dict)  # newsletter or "" -> why
-    since: dt.datetime | None = None
-    begun: list[Place] = dataclasses.field(default_factory=list)
-    ended: list[Place] = dataclasses.field(default_factory=list)
-    forbidden: list[str] = dataclasses.field(default_factory=list)
-    is_new: bool = True
-    state_changed: bool = False
-    details_changed: bool = False
-
-    def becomes(self, state: types.SubscriberState) -> None:
-        self.state_changed = self.state_changed or not self.is_new
-        self.state = state
-
-    def describe(self, row: subscriberfile.Row) -> bool:
-        """Take name and language over; a file that does not give them changes nothing."""
-        name, language = row.name or self.name, row.language or self.language
-        changed = (name, language) != (self.name, self.language)
-        self.name, self.language = name, language
-        self.details_changed = self.details_changed or (changed and not self.is_new)
-        return changed
-
-    def begin(self, places: Iterable[Place]) -> bool:
-        new = [place for place in places if place not in self.topics]
-        self.topics.update(dict.fromkeys(new, True))
-        self.begun.extend(new)
-        return bool(new)
-
-    def end(self, places: Iterable[Place]) -> bool:
-        over = [place for place in places if self.topics.get(place, True)]
-        self.topics.update(dict.fromkeys(over, False))
-        self.ended.extend(over)
-        return bool(over)
-
-    def forbid(self, suppressed: Iterable[tuple[str, str]]) -> bool:
-        new = [(newsletter, why) for newsletter, why in reversed(list(suppressed)) if newsletter not in self.suppressed]
-        self.suppressed.update(new)  # of two reasons the first holds
-        self.forbidden.extend(newsletter for newsletter in dict(new))
-        return bool(new)
-
-    def refuses(self, place: Place) -> bool:
-        """Has this person given up the topic, or all that they had of its newsletter?"""
-        if place in self.topics:
-            return not self.topics[place]
-        of_it = [current for (newsletter, _), current in self.topics.items() if newsletter == place[0]]
-        return bool(of_it) and not any(of_it)
-
-
-def decide(
-    person: Person, row: subscriberfile.Row, places: Sequence[Place], state: types.SubscriberState | None
-) -> str:
-    """Change `person` by a row; returns added, updated, unchanged or suppressed."""
-    left = [_place(topic) for topic in row.left]
-    if row.state in NOES:
-        return _take_no(person, row, left)
-    before, told = set(person.suppressed), {newsletter for newsletter, _ in row.suppressed}
-    forbidden = bool(told) and person.forbid(row.suppressed)
-    refused = [place for place in places if person.refuses(place) or place[0] in before - told]
-    wanted = [place for place in places if place not in refused and place not in left]
-    blocked = "" in before or (bool(refused) and not wanted)
-    if person.state is None:
-        if blocked or (told and row.state is None and not left):  # nobody's row: a suppression moves along
-            return "suppressed"
-        person.becomes(_asked(row, state))
-        _settle(person, row, wanted, left)
-        return "added"
-    blocked = blocked or person.state in NOES
-    changed = [forbidden, not blocked and _take_yes(person, row, wanted, state), bool(left) and _leave(person, left)]
-    if blocked and not ("" in before and "" in told):
-        return "suppressed"
-    return "updated" if any(changed) else "unchanged"
-
-
-def _asked(row: subscriberfile.Row, state: types.SubscriberState | None) -> types.SubscriberState:
-    """Nobody is more than the file says, where it says that somebody waits or is suppressed."""
-    if row.state is PENDING or row.suppressed:
-        return row.state or PENDING
-    return state or row.state or PENDING
-
-
-def _settle(person: Person, row: subscriberfile.Row, wanted: Sequence[Place], left: Sequence[Place]) -> None:
-    person.since = row.since
-    person.describe(row)
-    person.begin(wanted)
-    if left:
-        person.end(left)
-
-
-def _take_no(person: Person, row: subscriberfile.Row, left: Sequence[Place]) -> str:
-    said = row.state
-    assert said
-    new = person.state is None
-    changed = False
-    if person.state is None or STRENGTH[said] > STRENGTH[person.state]:
-        person.becomes(said)
-        changed = True
-    if new:
-        _settle(person, row, (), left)
-    present = [place for place, current in person.topics.items() if current]
-    why = list(row.suppressed) + ([("", said.value)] if said is not UNSUBSCRIBED else [])
-    changed |= any([person.end([*present, *left]), person.forbid(why)])
-    return "added" if new else "updated" if changed else "unchanged"
-
-
-def _take_yes(
-    person: Person, row: subscriberfile.Row, wanted: Sequence[Place], state: types.SubscriberState | None
-) -> bool:
-    changed = [person.describe(row), person.begin(wanted)]
-    if state is ACTIVE and person.state is PENDING and _asked(row, state) is ACTIVE:
-        person.becomes(ACTIVE)
-        changed.append(True)
-    return any(changed)
-
-
-def _leave(person: Person, places: Sequence[Place]) -> bool:
-    """End topics; whose last present one ends is unsubscribed, who had none waits as before."""
-    had_some = any(person.topics.values())
-    changed = person.end(places)
-    if had_some and person.state not in NOES and not any(person.topics.values()):
-        person.becomes(UNSUBSCRIBED)
-    return changed
-
-
-def _place(topic: str) -> Place:
-    newsletter, _, slug = topic.partition("/")
-    return newsletter, slug
+    return Imported(
+        rows=count,
+        added=totals[Outcome.ADDED],
+        updated=totals[Outcome.UPDATED],
+        unchanged=totals[Outcome.UNCHANGED],
+        suppressed=totals[Outcome.SUPPRESSED] + totals[Outcome.NOTED],
+        rejected=tuple(rejected),
+        noted=totals[Outcome.NOTED],
+        idle=idle,
+    )
 
 
 # -- reading and writing ---------------------------------------------------------------------------------------------
@@ -239,15 +119,45 @@ def subscriptions(session: Session, ids: Sequence[int]) -> dict[int, dict[Place,
     return found
 
 
-def suppressions(session: Session, norms: Sequence[str]) -> dict[str, dict[str, str]]:
-    """An address -> newsletter ("" for all) -> why, for those of `norms` that have any."""
+def suppressions(session: Session, norms: Sequence[str], digests: Digests | None = None) -> dict[str, dict[str, str]]:
+    """An address -> newsletter ("" for all) -> why, for those of `norms` that have any.
+
+    `digests` makes of an address what is kept of it when its person is erased; without it those are not found.
+    """
     found: dict[str, dict[str, str]] = {}
     c = _suppression.c
-    for norm, newsletter, why in session.execute(
-        sa.select(c.address, c.newsletter, c.reason).where(c.address.in_(norms))
-    ):
-        found.setdefault(norm, {})[newsletter] = why
+    names = {norm: norm for norm in norms}
+    if digests is not None and has_digests(session):
+        names |= {ERASED_AS + digest: norm for norm in norms for digest in digests(norm)}
+    asked = list(names)
+    for start in range(0, len(asked), CHUNK):
+        rows = session.execute(
+            sa.select(c.address, c.newsletter, c.reason).where(c.address.in_(asked[start : start + CHUNK]))
+        )
+        for name, newsletter, why in rows:
+            found.setdefault(names[name], {})[newsletter] = why
     return found
+
+
+def has_digests(session: Session) -> bool:
+    """Was anybody erased?"""
+    c = _suppression.c
+    found = sa.select(c.id).where(c.address >= ERASED_AS, c.address < ERASED_AS[:-1] + ";").limit(1)
+    return session.execute(found).first() is not None
+
+
+def begin(session: Session, subscriber_id: int, places: Sequence[Place], now: dt.datetime, how: str) -> None:
+    """Let a person have these topics from now on, also those that they had given up."""
+    c = _subscription.c
+    key = {"subscriber_id": subscriber_id}
+    rows = [{**key, "newsletter": letter, "topic": topic, "since": now, "how": how} for letter, topic in places]
+    insert(session, _subscription, rows)
+    for letter, topic in places:
+        session.execute(
+            sa.update(_subscription)
+            .where(c.subscriber_id == subscriber_id, c.newsletter == letter, c.topic == topic, c.until.is_not(None))
+            .values(since=now, until=None, how=how)
+        )
 
 
 def end(session: Session, places: Sequence[tuple[int, Place]], now: dt.datetime) -> None:
@@ -278,7 +188,16 @@ def _insert(session: Session, table: sa.Table) -> sqlite.Insert | postgresql.Ins
     return postgresql.insert(table).on_conflict_do_nothing()
 
 
-def _on_file(session: Session, rows: Sequence[subscriberfile.Row]) -> dict[str, Person]:
+def tags(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, ...]]:
+    """A subscriber -> tags in their order, for those of `ids` that have any."""
+    found: dict[int, list[str]] = {}
+    chosen = sa.select(_tag.c.subscriber_id, _tag.c.name).where(_tag.c.subscriber_id.in_(ids))
+    for number, name in session.execute(chosen.order_by(_tag.c.subscriber_id, _tag.c.name)) if ids else ():
+        found.setdefault(number, []).append(name)
+    return {number: tuple(names) for number, names in found.items()}
+
+
+def _on_file(session: Session, rows: Sequence[subscriberfile.Row], digests: Digests | None) -> dict[str, Person]:
     people = {row.address.norm: Person(row.address) for row in rows}
     c = _subscriber.c
     ids: dict[int, Person] = {}
@@ -290,8 +209,11 @@ def _on_file(session: Session, rows: Sequence[subscriberfile.Row]) -> dict[str, 
         person.state = types.SubscriberState(state)
     for number, topics in subscriptions(session, list(ids)).items():
         ids[number].topics = topics
-    for norm, found in suppressions(session, list(people)).items():
+    for norm, found in suppressions(session, list(people), digests).items():
         people[norm].suppressed = found
+    if any(row.tags for row in rows):
+        for number, names in tags(session, list(ids)).items():
+            ids[number].tags.update(names)
     return people
 
 
@@ -313,6 +235,7 @@ def _write(session: Session, people: Iterable[Person], *, now: dt.datetime, how:
     if over:
         insert(session, _subscription, [_ended(person, place, now, how) for person, place in over])
         end(session, [(person.id, place) for person, place in over if person.id], now)
+    insert(session, _tag, [{"subscriber_id": p.id, "name": name} for p in people for name in p.tagged])
     _write_changes(session, people, now)
     insert(session, _consent, [proof for person in people for proof in _proofs(person, now, how)])
 
@@ -328,6 +251,7 @@ def _write_new(session: Session, new: Sequence[Person], now: dt.datetime) -> Non
             "language": person.language,
             "state": person.state.value if person.state else None,
             "token_version": 0,
+            "paused_until": person.paused_until,
             "created_at": _since(person, now),
         }
         for person in new
@@ -400,9 +324,21 @@ def _since(person: Person, now: dt.datetime) -> dt.datetime:
 
 
 def _proofs(person: Person, now: dt.datetime, how: str) -> Iterable[dict[str, Any]]:
-    """The noes for the records of consent; the yeses are written with the subscriptions."""
-    base = {"subscriber_id": person.id, "at": now, "how": how}
+    """The noes for the records of consent, and what the person said elsewhere.
+
+    The yeses to our topics are written with the subscriptions; whoever came without any has one record of that.
+    """
+    if not (person.proofs or person.ended or person.state in NOES or (person.is_new and person.is_idle)):
+        return  # nearly everybody
+    base = {"subscriber_id": person.id, "how": how, "newsletter": None, "topic": None, "ip": None, "words": None}
+    for proof in person.proofs:
+        at = proof.at or _since(person, now)
+        if at <= now:  # a clock that is ahead proves nothing
+            yield {**base, "what": proof.what, "at": at, "ip": proof.ip}
     if person.state and person.state in NOES and (person.state_changed or person.is_new):
-        yield {**base, "what": person.state.value, "newsletter": None, "topic": None}
+        at = min(person.left_at or now, now)
+        yield {**base, "what": person.state.value, "at": at, "words": person.left_why}
+    elif person.is_new and person.is_idle and not person.ended:
+        yield {**base, "what": "imported", "at": now}
     for newsletter, topic in person.ended:
-        yield {**base, "what": "unsubscribed", "newsletter": newsletter, "topic": topic}
+        yield {**base, "what": "unsubscribed", "at": now, "newsletter": newsletter, "topic": topic}

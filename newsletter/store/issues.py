@@ -156,6 +156,16 @@ def with_subject(session: Session, newsletter: str, subject: str, name: str) -> 
     return next((each for each in names if each != name), None)
 
 
+def latest_sent(session: Session, newsletter: str) -> str | None:
+    """The period of the newest issue that was sent; None where there is none."""
+    return session.exec(
+        select(tables.Issue.period)
+        .where(tables.Issue.newsletter == newsletter, tables.Issue.state == IssueState.SENT)
+        .order_by(col(tables.Issue.period).desc())
+        .limit(1)
+    ).first()
+
+
 def last_sent(session: Session, newsletter: str, name: str) -> tuple[str, dict[tuple[str, ...], int]] | None:
     """(name, topics -> how many deliveries) of the issue before `name` that was sent last; None where there is none."""
     row = session.exec(

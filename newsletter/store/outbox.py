@@ -25,7 +25,7 @@ from newsletter.types import DeliveryState
 
 BATCH = 500
 LEASE = dt.timedelta(seconds=60)
-LEFT = "left, or was suppressed, after the plan"  # why a delivery is skipped
+LEFT = "left, paused or was suppressed after the plan"  # why a delivery is skipped
 
 D = tables.Delivery.__table__  # type: ignore[attr-defined]
 B = tables.Batch.__table__  # type: ignore[attr-defined]
@@ -62,8 +62,8 @@ class Row:
 # -- the plan ------------------------------------------------------------------------------------------------------
 
 
-def _audience(newsletter: str, topics: Sequence[str]) -> sa.Subquery:
-    """(subscriber_id, mask): active, not suppressed people with at least one of these topics; bit i is topic i."""
+def _audience(newsletter: str, topics: Sequence[str], now: dt.datetime) -> sa.Subquery:
+    """(subscriber_id, mask): people whom `_reachable` lets through with one of these topics; bit i is topic i."""
     bits = sa.case({topic: 1 << i for i, topic in enumerate(topics)}, value=SUB.c.topic, else_=0)
     return (
         sa.select(SUB.c.subscriber_id, sa.func.sum(bits).label("mask"))
@@ -72,26 +72,35 @@ def _audience(newsletter: str, topics: Sequence[str]) -> sa.Subquery:
             SUB.c.newsletter == newsletter,
             SUB.c.topic.in_(topics),
             SUB.c.until.is_(None),
-            S.c.state == types.SubscriberState.ACTIVE.value,
-            ~suppressed(newsletter),
+            _reachable(newsletter, now),
         )
         .group_by(SUB.c.subscriber_id)
         .subquery()
     )
 
 
-def _willing(newsletter: str) -> sa.Select[tuple[int]]:
-    """The people who may get a newsletter's mail now: active, not suppressed, with at least one of its topics."""
+def _willing(newsletter: str, now: dt.datetime) -> sa.Select[tuple[int]]:
+    """The people who may get a newsletter's mail now, with at least one of its topics."""
     return (
         sa.select(S.c.id)
         .join(SUB, SUB.c.subscriber_id == S.c.id)
         .where(
             SUB.c.newsletter == newsletter,
             SUB.c.until.is_(None),
-            S.c.state == types.SubscriberState.ACTIVE.value,
-            ~suppressed(newsletter),
+            _reachable(newsletter, now),
         )
     )
+
+
+def _reachable(newsletter: str, now: dt.datetime) -> sa.ColumnElement[bool]:
+    """Active, not suppressed, and not on a pause of their own."""
+    return sa.and_(S.c.state == types.SubscriberState.ACTIVE.value, ~suppressed(newsletter), ~paused(now))
+
+
+def paused(now: dt.datetime) -> sa.ColumnElement[bool]:
+    """Does a subscriber want no issue for now? A clause."""
+    until = S.c.paused_until
+    return sa.and_(until.is_not(None), until > sa.literal(now, until.type))
 
 
 def suppressed(newsletter: str) -> sa.Exists:
@@ -99,23 +108,13 @@ def suppressed(newsletter: str) -> sa.Exists:
     return sa.exists().where(SUP.c.address == S.c.email_norm, SUP.c.newsletter.in_(("", newsletter)))
 
 
-def audience(session: Session, newsletter: str, topics: Sequence[str]) -> dict[tuple[str, ...], int]:
+def audience(session: Session, newsletter: str, topics: Sequence[str], now: dt.datetime) -> dict[tuple[str, ...], int]:
     """Set of topics -> how many people get that edition."""
     if not topics:
         return {}
-    who = _audience(newsletter, topics)
+    who = _audience(newsletter, topics, now)
     rows = session.execute(sa.select(who.c.mask, sa.func.count()).group_by(who.c.mask))
     return {_topics(mask, topics): count for mask, count in rows}
-
-
-def held_topics(session: Session) -> dict[tuple[str, str], int]:
-    """(newsletter, topic) -> how many people have it."""
-    rows = session.execute(
-        sa.select(SUB.c.newsletter, SUB.c.topic, sa.func.count())
-        .where(SUB.c.until.is_(None))
-        .group_by(SUB.c.newsletter, SUB.c.topic)
-    )
-    return {(newsletter, topic): count for newsletter, topic, count in rows}
 
 
 def pending(session: Session, newsletter: str, topics: Sequence[str]) -> int:
@@ -144,6 +143,7 @@ def plan(
     topics: Sequence[str],
     editions: Mapping[tuple[str, ...], int],
     *,
+    now: dt.datetime,
     size: int = BATCH,
 ) -> int:
     """Make a delivery for everybody in the audience, dealt into batches by edition. Returns how many.
@@ -152,7 +152,7 @@ def plan(
     """
     if not topics:
         return 0
-    who = _audience(newsletter, topics)
+    who = _audience(newsletter, topics, now)
     masks = {sum(1 << topics.index(topic) for topic in wanted): found for wanted, found in editions.items()}
     edition = sa.case(masks, value=who.c.mask) if masks else sa.null()  # NOT NULL: a set that lacks one plans nobody
     number = sa.func.row_number().over(order_by=(edition, who.c.subscriber_id))
@@ -331,7 +331,7 @@ def skip_left(session: Session, issue_id: int, k: int, newsletter: str, now: dt.
             D.c.issue_id == issue_id,
             D.c.batch == k,
             D.c.state.in_(("queued", "in_doubt")),
-            D.c.subscriber_id.not_in(_willing(newsletter)),
+            D.c.subscriber_id.not_in(_willing(newsletter, now)),
         )
         .values(state="skipped", reply=LEFT, done_at=now, next_at=None)
     )
@@ -397,7 +397,9 @@ def retry(session: Session, issue_id: int, state: DeliveryState, now: dt.datetim
     """
     values: dict[str, Any] = {"batch": None, "next_at": now}
     newsletter = session.execute(sa.select(ISSUE.c.newsletter).where(ISSUE.c.id == issue_id)).scalar_one()
-    chosen = sa.and_(D.c.issue_id == issue_id, D.c.state == state.value, D.c.subscriber_id.in_(_willing(newsletter)))
+    chosen = sa.and_(
+        D.c.issue_id == issue_id, D.c.state == state.value, D.c.subscriber_id.in_(_willing(newsletter, now))
+    )
     if state is DeliveryState.FAILED:
         values |= {"state": "deferred", "first_at": None, "done_at": None}
     else:

@@ -99,7 +99,6 @@ def record(
         _trust(row, collected, now, changed=changed)
         _move(row, collected.moved_to, now)
     session.add(row)
-    session.flush()
     return row
 
 

@@ -209,8 +209,19 @@ class Subscriber(Table, table=True):
     language: str | None = None
     state: str = "pending"
     token_version: int = 0
+    paused_until: dt.datetime | None = None  # no issue until then, by their own wish
     created_at: dt.datetime
     changed_at: dt.datetime | None = None
+
+
+class Tag(Table, table=True):
+    """What an admin calls people by, to find them again. Nobody is mailed because of it."""
+
+    __tablename__ = "tag"
+    __table_args__ = (UniqueConstraint("subscriber_id", "name"), Index("ix_tag_name", "name", "subscriber_id"))
+    id: int | None = Field(default=None, primary_key=True)
+    subscriber_id: int = Field(foreign_key="subscriber.id", ondelete="CASCADE")
+    name: str
 
 
 class Subscription(Table, table=True):
@@ -243,6 +254,89 @@ class Consent(Table, table=True):
     how: str  # cli, import, page, one-click, mail
     ip: str | None = None
     words: str | None = None
+    page: str | None = None  # the version of the page that showed the words
+
+
+class Confirmation(Table, table=True):
+    """What waits for the yes of whoever reads an address's mail: a subscription, or a new address for a person.
+
+    Its token is random and kept as a hash. It may be used again until it expires: scanners and back buttons do.
+    """
+
+    __tablename__ = "confirmation"
+    __table_args__ = (CheckConstraint("purpose in ('subscribe', 'address')", name="purpose"),)
+    id: int | None = Field(default=None, primary_key=True)
+    subscriber_id: int = Field(foreign_key="subscriber.id", ondelete="CASCADE", index=True)
+    purpose: str
+    token_hash: str = Field(unique=True)
+    wanted: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)  # topics, name, language, email: what they asked
+    words: str | None = None
+    page: str | None = None
+    ip: str | None = None
+    asked_at: dt.datetime
+    expires_at: dt.datetime
+    used_at: dt.datetime | None = None
+
+
+class ServiceMail(Table, table=True):
+    """A mail to one person about their subscription. It waits here until the relay has taken it, or never will.
+
+    `facts` is what its template says; it is emptied once the mail is gone: a confirmation's link is nobody else's.
+    """
+
+    __tablename__ = "service_mail"
+    __table_args__ = (
+        CheckConstraint("state in ('queued', 'sending', 'sent', 'failed')", name="state"),
+        Index("ix_service_mail_due", "state", "next_at"),
+        Index("ix_service_mail_person", "subscriber_id", "kind", "created_at"),
+    )
+    id: int | None = Field(default=None, primary_key=True)
+    kind: str  # confirm, welcome, goodbye, address
+    subscriber_id: int = Field(foreign_key="subscriber.id", ondelete="CASCADE")
+    newsletter: str
+    facts: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    state: str = "queued"
+    attempts: int = 0
+    created_at: dt.datetime
+    next_at: dt.datetime
+    sent_at: dt.datetime | None = None
+    reply: str | None = None
+
+
+class Throttle(Table, table=True):
+    """How often something was asked: `free_at` is when the bucket will be empty (GCRA), in seconds since 1970."""
+
+    __tablename__ = "throttle"
+    bucket: str = Field(primary_key=True)  # a keyed hash: whose it is cannot be read from it
+    free_at: float = Field(index=True)
+
+
+class ApiKey(Table, table=True):
+    """A program's right to ask the API; the token itself is kept nowhere."""
+
+    __tablename__ = "api_key"
+    __table_args__ = (CheckConstraint("scope in ('read', 'write')", name="scope"),)
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(unique=True)
+    token_hash: str = Field(unique=True)
+    scope: str
+    created_at: dt.datetime
+    used_at: dt.datetime | None = None
+    revoked_at: dt.datetime | None = None
+
+
+class ApiAnswer(Table, table=True):
+    """What a request with an Idempotency-Key was answered: asked again, it is answered the same and done once."""
+
+    __tablename__ = "api_answer"
+    __table_args__ = (UniqueConstraint("api_key_id", "key"),)
+    id: int | None = Field(default=None, primary_key=True)
+    api_key_id: int = Field(foreign_key="api_key.id", ondelete="CASCADE")
+    key: str
+    request_hash: str
+    status: int
+    body: str
+    at: dt.datetime = Field(index=True)
 
 
 class Suppression(Table, table=True):

@@ -114,6 +114,9 @@ document.addEventListener("submit", async (event) => {
     button.disabled = true;
     await load(form.getAttribute("action") + location.search, { method: "POST", body });
     button.disabled = false;
+    stream?.close(); // the answer may be older than what was told meanwhile: whoever listens anew is told at once
+    stream = null;
+    listen();
     document.getElementById("note")?.scrollIntoView({ block: "nearest" });
   }
 });
@@ -155,6 +158,7 @@ let stream = null, lost = false;
 // The message first, and then what is said about it: the checks of many editions take longer.
 async function refresh(stamp) {
   root.dataset.stamp = stamp;
+  ++asked; // a page that is under way may be older than this
   const address = location.pathname + location.search, part = document.getElementById("stage");
   const frame = part?.querySelector("iframe:not(.coming)");
   if (frame) {

@@ -15,21 +15,20 @@ import asyncio
 import dataclasses
 import hmac
 import secrets
-import urllib.parse
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from newsletter import errors
 from newsletter.app import letters, previewing
-from newsletter.web import previewframe, previewpage, previewsheet, watching
+from newsletter.web import guard, previewframe, previewpage, previewsheet, watching
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request
 
 HOSTS = ["127.0.0.1", "localhost", "[::1]", "::1"]
-BODY = 16_384  # octets of a form
+BODY = guard.BODY
 QUIET = 15  # seconds without an event after which a comment shows that the connection lives
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-src 'self'; "
@@ -43,28 +42,6 @@ SAFE = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
-
-class SafeHeaders:
-    """Gives every answer the headers of SAFE that it does not bring itself."""
-
-    def __init__(self, app: Callable[[Scope, Receive, Send], Awaitable[None]]) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request (ASGI)."""
-
-        async def sending(message: MutableMapping[str, Any]) -> None:
-            if message["type"] == "http.response.start":
-                given = {name.lower() for name, _ in message["headers"]}
-                more = [(name.encode(), value.encode()) for name, value in SAFE.items() if name.encode() not in given]
-                message["headers"] = [*message["headers"], *more]
-            await send(message)
-
-        await self._app(scope, receive, sending)
 
 
 class Page:
@@ -94,6 +71,7 @@ class Page:
                 report=report,
                 editions=editions,
                 names=self.desk.names(),
+                samples=self.desk.samples(),
                 choice=choice,
                 stamp=stamp,
                 token=self.token,
@@ -173,12 +151,8 @@ def chosen(view: str = "desktop", width: str = "", edition: str = "", reader: st
 
 def refusal(headers: Callable[[str], str | None], form: dict[str, str], token: str) -> str | None:
     """Why a POST is not taken: it must come from this very page (Origin, Sec-Fetch-Site), with the token in it."""
-    origin, host, site = headers("origin"), headers("host"), headers("sec-fetch-site")
-    # A form's Origin is "null" where the page sends no referrer (Fetch, "append a request Origin header").
-    if origin not in (None, f"http://{host}") and (origin, site) != ("null", "same-origin"):
+    if guard.foreign(headers, {f"http://{headers('host')}"}):
         return "this request comes from another page"
-    if site is not None and site != "same-origin":
-        return "this request comes from another site"
     if not hmac.compare_digest(form.get("token", "").encode(), token.encode()):
         return "this page is of an earlier start; load it again"
     return None
@@ -197,7 +171,7 @@ def preview_app(desk: previewing.Desk, issue: str | None = None, *, by: str = "u
     app = fastapi.FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     app.state.closing = page.watch.close
     app.add_middleware(trustedhost.TrustedHostMiddleware, allowed_hosts=HOSTS, www_redirect=False)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(guard.SafeHeaders, headers=SAFE)
     here = Path(__file__).parent
     files = {name: (here / name).read_text("utf-8") for name in ("preview.css", "preview.js")}
 
@@ -284,12 +258,11 @@ def preview_app(desk: previewing.Desk, issue: str | None = None, *, by: str = "u
         return responses.Response(contents[kind], media_type=media, headers=kept)
 
     async def form_of(request: Request) -> dict[str, str]:
-        body = b""
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > BODY:
-                return {}
-        return dict(urllib.parse.parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True))
+        try:
+            body = await guard.body_of(request)
+        except guard.Refused:
+            return {}
+        return dict(guard.fields(body, request.headers.get("content-type", "")))
 
     def act(
         do: Callable[[str, dict[str, str]], tuple[str, bool]],

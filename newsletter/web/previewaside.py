@@ -118,13 +118,18 @@ def _bar(octets: int | None) -> str:
 
 def _reader(sheet: previewsheet.Sheet) -> str:
     choice = sheet.choice
-    samples = []
-    for key, label in previewing.SAMPLES.items():
-        here = ' aria-current="true"' if key == choice.reader else ""
-        samples.append(f'<li><a data-swap href="{sheet.link(reader=key)}"{here}>{html.escape(label)}</a></li>')
-    body = f'<ul class="samples">{"".join(samples)}</ul>'
+    ours = "".join(_sample(sheet, each) for each in sheet.samples if not each.is_example)
+    examples = [each for each in sheet.samples if each.is_example]
+    body = f'<ul class="samples">{ours}</ul>'
+    if examples:
+        opened = " open" if choice.reader in {each.key for each in examples} else ""
+        body += (
+            f'<details id="examples"{opened}><summary>{len(examples)} example readers</summary>'
+            f'<ul class="samples">{"".join(_sample(sheet, each) for each in examples)}</ul>'
+            f'<p class="quiet">They are those of <code>{previewing.EXAMPLES}</code>.</p></details>'
+        )
     if sheet.look.known:
-        mine = "" if choice.reader in previewing.SAMPLES else choice.reader
+        mine = "" if any(each.key == choice.reader for each in sheet.samples) else choice.reader
         hidden = {"view": choice.view, "width": "phone" if choice.phone else ""}
         kept = "".join(
             f'<input type="hidden" name="{name}" value="{value}">' for name, value in hidden.items() if value
@@ -138,6 +143,12 @@ def _reader(sheet: previewsheet.Sheet) -> str:
     else:
         body += '<p class="quiet">There is no database here, so nobody else is known.</p>'
     return _section("reader", "Read as", body)
+
+
+def _sample(sheet: previewsheet.Sheet, sample: previewing.Sample) -> str:
+    here = ' aria-current="true"' if sample.key == sheet.choice.reader else ""
+    label = previewsheet.bdi(sample.name) if sample.name else f"{html.escape(sample.email)}, who gave no name"
+    return f'<li><a data-swap href="{sheet.link(reader=sample.key)}"{here}>{label}</a></li>'
 
 
 def _test(sheet: previewsheet.Sheet) -> str:

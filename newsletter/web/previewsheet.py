@@ -68,6 +68,7 @@ class Sheet:
     report: reports.CheckReport
     editions: Sequence[previewing.EditionView]
     names: Sequence[str]
+    samples: Sequence[previewing.Sample]
     choice: Choice
     stamp: str
     token: str

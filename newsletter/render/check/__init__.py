@@ -6,6 +6,7 @@
                   parts      the text part, the way to leave, the postal address; signs of spam (spam)
                   lacking    what subject and introduction say of entries that this edition has not
     of_message    wire       the octets: header fields, MIME, the list headers of bulk mail
+    of_copies     wire       the octets of a second try, and another reader's, against the first
 
 Each finding has a code of the table in `rules`, which says whether it is an error, and how to mend it.
 """
@@ -17,11 +18,12 @@ from newsletter.render import page, seats
 from newsletter.render.check import lacking, links, markup, parts, rules, words
 from newsletter.render.check.markup import MAX_BYTES, NEAR_BYTES
 from newsletter.render.check.places import Places
-from newsletter.render.check.wire import of_message
+from newsletter.render.check.wire import of_copies, of_message
 from newsletter.render.check.words import linked
 
 __all__ = [
-    "MAX_BYTES", "NEAR_BYTES", "Places", "check", "linked", "of_edition", "of_issue", "of_message", "parted", "rules",
+    "MAX_BYTES", "NEAR_BYTES", "Places", "check", "linked", "of_copies", "of_edition", "of_issue", "of_message",
+    "parted", "rules",
 ]  # fmt: skip
 
 NOWHERE = Places()
@@ -40,18 +42,18 @@ def of_issue(issue: types.Issue, places: Places = NOWHERE) -> list[types.Finding
 
 
 def of_edition(
-    edition: types.Edition, issue: types.Issue, *, html: str, text: str, places: Places = NOWHERE
+    edition: types.Edition, issue: types.Issue, *, html: str, text: str, leave: str = "", places: Places = NOWHERE
 ) -> list[types.Finding]:
-    """What is wrong with an edition, as far as it is not the issue's."""
+    """What is wrong with an edition, as far as it is not the issue's. `leave`: the sample reader's unsubscribe link."""
     seen = page.read(html)
     part = seats.select(issue, edition.topics)
-    leave = types.mark("unsubscribe_url")
-    first = edition.html.find(leave)
+    first = edition.html.find(types.mark("unsubscribe_url"))
     found = [
         *markup.check(seen, html, first),
         *markup.leftovers(html, text, words.all_words(part)),
         *links.check(seen, text, issue.base_url),
-        *parts.check(seen, text, edition, issue),
+        *parts.check(seen, html, text, issue),
+        *parts.ways_out(seen, text, edition, leave),
         *lacking.check(issue, part, edition.subject, places),
     ]
     return list(dict.fromkeys(found))

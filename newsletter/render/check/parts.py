@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html as html_library
 import re
 
 from newsletter import types
 from newsletter.render import page
 from newsletter.render import text as plain_text
 from newsletter.render.check import spam
+from newsletter.render.check.markup import NEAR_BYTES
 from newsletter.render.check.rules import found
 from newsletter.render.check.words import Findings, squash
 
@@ -15,14 +17,15 @@ _MARKUP = re.compile(r"<(?:html|body|table|td|tr|style|span|div)\b[^<>]{0,400}>|
 _URL = re.compile(r"https?://", re.IGNORECASE)
 
 
-def check(seen: page.Page, text: str, edition: types.Edition, issue: types.Issue) -> Findings:
+def check(seen: page.Page, html: str, text: str, issue: types.Issue) -> Findings:
     """All that is wrong with the text part, and with what both must hold."""
     yield from _text(text)
-    yield from _ways_out(edition)
     address = squash(issue.postal_address)
     for where, body in (("HTML", seen.words), ("text", squash(text))):
         if address and address not in body:
             yield found("postal-missing", "the postal address is missing", where)
+    if address:
+        yield from _late(html, address)
     for what in spam.in_text(seen.words):
         yield found("spam-words", what, "HTML")
 
@@ -49,8 +52,26 @@ def _text(text: str) -> Findings:
         )
 
 
-def _ways_out(edition: types.Edition) -> Findings:
-    leave = types.mark("unsubscribe_url")
-    for where, body in (("HTML", edition.html), ("text", edition.text)):
-        if leave not in body:
-            yield found("unsubscribe-missing", "there is no way to unsubscribe", where)
+def ways_out(seen: page.Page, text: str, edition: types.Edition, leave: str) -> Findings:
+    """Can the unsubscribe address `leave` be seen in the HTML, as a link or written out, and does the text have it?
+
+    Without `leave`: do the two parts have its mark at all?
+    """
+    mark = types.mark("unsubscribe_url")
+    linked = any(href == leave and words.strip() for href, words in seen.links)
+    shown = linked or leave in seen.words if leave else mark in edition.html
+    told = leave in text if leave else mark in edition.text
+    for where, there in (("HTML", shown), ("text", told)):
+        if not there:
+            yield found("unsubscribe-missing", "there is no way to unsubscribe that can be seen", where)
+
+
+def _late(html: str, address: str) -> Findings:
+    """Gmail clips a large mail, and what stands at its end with it."""
+    if len(html.encode("utf-8", "replace")) < NEAR_BYTES:
+        return
+    shown = html_library.unescape(html)
+    place = shown.find(address)
+    if place > len(shown) // 3:
+        what = f"the postal address first stands at {place / len(shown):.0%} of a mail that may be clipped"
+        yield found("postal-late", what, "HTML")

@@ -29,6 +29,9 @@ RULES: dict[str, Rule] = {
     # -- the files
     "draft": _error("the draft cannot be read", "correct the line that is named"),
     "template": _error("a template is broken", "correct the line that is named"),
+    "settings": _error("newsletter.toml cannot be read", "correct what is named; the last good settings stand"),
+    "database": _error("the database cannot be read", "`newsletter db check` tells more"),
+    "issue": _error("the issue cannot be shown as it is", "do what the message says"),
     "draft-missing": Rule("the draft of an approved issue is gone", "what was approved is sent all the same"),
     "draft-differs": Rule("the draft was edited after approval", "what was approved is sent; `unapprove` thaws it"),
     "settings-differ": Rule("settings changed after approval", "what was approved is sent; `unapprove` thaws it"),
@@ -120,6 +123,10 @@ RULES: dict[str, Rule] = {
         "there is no way to unsubscribe", "write {{ reader.unsubscribe_url }} in the template"
     ),
     "postal-missing": _error("the postal address is missing", "write {{ issue.postal_address }} in the template"),
+    "postal-late": Rule(
+        "a large mail has its postal address far down, where a clipped mail does not reach",
+        "put {{ issue.postal_address }} near the top of issue.mjml as well, or take entries out",
+    ),
     "postal-unset": Rule(
         "no postal address is set; the law of many places asks for one in bulk mail",
         "set postal_address in newsletter.toml",
@@ -142,6 +149,10 @@ RULES: dict[str, Rule] = {
     # -- who gets it
     "audience-empty": Rule("nobody would get this issue", "`newsletter subscribers list` shows who is there"),
     "audience-topic": Rule("nobody has one of the issue's topics", "see whether its subscribers were imported"),
+    "topic-gone": _error(
+        "people have a topic that the settings do not",
+        "`newsletter topics rename OLD NEW`, `newsletter topics retire SLUG`, or give it its slug back",
+    ),
     "audience-changed": Rule(
         "over 20 % more or fewer people than got the last issue", "see whether an import or a topic went wrong"
     ),
@@ -150,16 +161,20 @@ RULES: dict[str, Rule] = {
     "header-count": _error("a header is missing or stands twice", _MENDED_BY_US),
     "header-form": _error("a header has octets or a form that it may not have", _MENDED_BY_US),
     "header-words": _error("an encoded word is too long, broken, or where none may be", _MENDED_BY_US),
-    "message-id": _error("the Message-ID is no unique name at the sending domain", _MENDED_BY_US),
+    "message-id": _error(
+        "the Message-ID is no name at the sending domain, or not one message's alone and always", _MENDED_BY_US
+    ),
+    "message-again": _error("a second try would not be the same message", _MENDED_BY_US),
     "message-date": _error("Date is no date with a zone, or lies in the future", "set the machine's clock"),
     "message-to": _error("the message is not for exactly one recipient", _MENDED_BY_US),
     "message-lines": _error("a line is too long or does not end in CRLF", _MENDED_BY_US),
     "message-parts": _error("the message is not text and HTML, in that order, in UTF-8", _MENDED_BY_US),
     "list-unsubscribe": _error(
-        "List-Unsubscribe is not one https address, with a token, and then at most a mailto", _MENDED_BY_US
+        "List-Unsubscribe is not one https address, with a token of this reader's, and then at most a mailto",
+        _MENDED_BY_US,
     ),
     "list-one-click": _error("List-Unsubscribe-Post is not what RFC 8058 asks for", _MENDED_BY_US),
-    "list-id": _error("List-Id is no name of a list", _MENDED_BY_US),
+    "list-id": _error("List-Id is no name of a list, or not the same for all", _MENDED_BY_US),
     "feedback-id": _error("Feedback-ID is not up to four fields without anything personal", _MENDED_BY_US),
     "dkim-fields": _error("a DKIM signature leaves a header uncovered that it must cover", _MENDED_BY_US),
 }

@@ -3,6 +3,7 @@
     fields    RFC 5322 (3.6: how often, 2.2: which octets), 2047 (encoded words), Message-ID, Date, one recipient
     list      RFC 2369, 2919 and 8058, Feedback-ID; RFC 6376 (5.4): what a signature must cover
     body      RFC 2045, 2046: lines, boundary, text before HTML, UTF-8, an encoding that survives
+    copies    what a second try must not change, and what no two readers may share
 
 Nothing is parsed with `email`: it mends in silence what is looked for here.
 """
@@ -35,7 +36,11 @@ _COVERED = (
     "from", "to", "subject", "date", "message-id", "mime-version", "content-type", "list-id", "list-unsubscribe",
     "list-unsubscribe-post",
 )  # fmt: skip
+_COVERED_IF_THERE = ("reply-to", "cfbl-address")  # RFC 9477, 3.1.1
 _OVERSIGNED = ("from", "subject", "to", "list-unsubscribe")
+_OF_ALL = ("from", "list-id", "list-archive", "list-unsubscribe-post", "feedback-id", "precedence")
+_OF_ONE = ("message-id", "list-unsubscribe")
+_OF_A_TIME = ("date", "dkim-signature")
 _NO_WORDS = ("message-id", "list-unsubscribe", "list-unsubscribe-post", "list-archive", "feedback-id", "dkim-signature")
 _NAME = re.compile(rb"[!-9;-~]+")
 _ENCODED = re.compile(r"=\?([^?\s]*)\?([^?\s]*)\?([^?\s]*)\?=")
@@ -75,6 +80,44 @@ def of_message(octets: bytes, now: dt.datetime) -> list[types.Finding]:
         *_body(fields, body),
     ]
     return list(dict.fromkeys(findings))
+
+
+def of_copies(octets: bytes, later: bytes, other: bytes) -> list[types.Finding]:
+    """What is wrong between messages of one edition: `later` is tried again, `other` is another reader's.
+
+    A second try has the same name and the same words (RFC 5322, 3.6.4: a name means one version of one message); a
+    reader's way out is theirs alone (RFC 8058, 3), and nothing that all share tells who reads (RFC 2919, 2).
+    """
+    return list(dict.fromkeys([*_tries(octets, later), *_readers(octets, other)]))
+
+
+def _tries(octets: bytes, later: bytes) -> Findings:
+    for name in _differing(octets, later):
+        if name not in _OF_A_TIME:
+            code = "message-id" if name == "message-id" else "message-again"
+            yield found(code, f"a second try would have another {name.title()}", name)
+    if octets.partition(b"\r\n\r\n")[2] != later.partition(b"\r\n\r\n")[2]:
+        yield found("message-again", "a second try would have other words", "message")
+
+
+def _readers(octets: bytes, other: bytes) -> Findings:
+    differing = _differing(octets, other)
+    for name in _OF_ONE:
+        if name not in differing:
+            yield found(name, f"two readers share one {name.title()}", name)
+    for name in _OF_ALL:
+        if name in differing:
+            code = name if name in ("list-id", "feedback-id") else "header-form"
+            yield found(code, f"{name.title()} is not the same for all readers", name)
+
+
+def _differing(octets: bytes, other: bytes) -> list[str]:
+    """The fields that are not the same in two messages."""
+    one, two = (
+        {field.name: field.value for field in reversed(_fields(each.partition(b"\r\n\r\n")[0]))}
+        for each in (octets, other)
+    )
+    return [name for name in {**one, **two} if one.get(name) != two.get(name)]
 
 
 def _fields(head: bytes) -> list[Field]:
@@ -212,6 +255,8 @@ def _list(fields: list[Field]) -> Findings:
         yield found("list-one-click", f"List-Unsubscribe-Post is {short(post)!r}", "List-Unsubscribe-Post")
     if not _LIST_ID.fullmatch(_one(fields, "List-Id")):
         yield found("list-id", f"List-Id is {short(_one(fields, 'List-Id'))!r}", "List-Id")
+    if _one(fields, "Precedence").lower() not in ("bulk", "list"):
+        yield found("header-form", f"Precedence is {short(_one(fields, 'Precedence'))!r}, not bulk", "Precedence")
     if not _FEEDBACK.fullmatch(_one(fields, "Feedback-ID")):
         yield found("feedback-id", f"Feedback-ID is {short(_one(fields, 'Feedback-ID'))!r}", "Feedback-ID")
 
@@ -220,7 +265,7 @@ def _signatures(fields: list[Field]) -> Findings:
     for value in _values(fields, "DKIM-Signature"):
         tags = dict(part.strip().partition("=")[::2] for part in value.split(";") if "=" in part)
         names = [name.strip().lower() for name in tags.get("h", "").split(":")]
-        wanted = [*_COVERED, *(("reply-to",) if _values(fields, "Reply-To") else ())]
+        wanted = [*_COVERED, *(name for name in _COVERED_IF_THERE if _values(fields, name))]
         bare = [name for name in wanted if name not in names]
         bare += [f"{name} (twice)" for name in _OVERSIGNED if names.count(name) < 2]
         if bare:
