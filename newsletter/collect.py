@@ -30,6 +30,7 @@ by who calls itself by it. An item and an entry that is known:
     the address          less than that, or from another source            one
     title and text       another date than this source gave                two
     title and text       less than that                                    one
+    title, date, text    guid and address, in one source                   one
     address or words     another arXiv id, another DOI                     two
 
 The address is the one that it was first known by, or else where one of its sources shows it now.
@@ -130,7 +131,9 @@ def decide(
             old = matches[i]
             if surest[old.id] == i:
                 held = age.held(entry, FIRST_FETCH)
-                decided.append(intents.Same(old.id, entry, _edit(old, entry), held, age.excused(entry)))
+                sooner = old.first_seen is not None and old.first_seen > now
+                release = age.excused(entry) or (sooner and not age.held(entry, LATER))
+                decided.append(intents.Same(old.id, entry, _edit(old, entry), held, release, sooner))
         elif key := _name(item.ladder, shared, taken):
             undated += entry.published is None
             flood = first_fetch and undated > MOST_UNDATED and not source_url.startswith("file:")
@@ -144,7 +147,8 @@ def guids_and_keys(found: Sequence[types.FoundEntry], source_url: str) -> tuple[
     """What to look up in the store before deciding."""
     items = _gathered(tuple(found), source_url)
     guids = dict.fromkeys(guid for item in items for guid in item.guids)
-    return list(guids), list(dict.fromkeys(key for item in items for key in item.ladder))
+    names = [key for item in items for key in (*item.ladder, works.said(item.entry)) if key]
+    return list(guids), list(dict.fromkeys(names))
 
 
 def _tidy(entry: types.FoundEntry) -> types.FoundEntry:
@@ -302,10 +306,16 @@ def _matches(items: Sequence[_Item], known: intents.Known, shared: AbstractSet[s
         before = old.shown or old.entry
         return not (_retitled(entry, before) or _redated(entry, before))
 
+    def own_words(entry: types.FoundEntry, key: str, old: intents.KnownEntry) -> bool:
+        return words[key] == 1 and old.id not in claimed and not _named_otherwise(entry, old.entry)
+
+    words = collections.Counter(works.said(item.entry) for item in items)
     signs = [(own_guid, known.guids), (work, known.keys), (own_key, known.keys), (own_key, known.pages)]
-    for sign, olds in [*signs, (shared_key, known.keys)]:
+    for sign, olds in [*signs, (own_words, known.said), (shared_key, known.keys)]:
         for i, item in enumerate(items):
             names = item.guids if sign is own_guid else item.ladder[::-1] if sign is shared_key else item.ladder
+            if sign is own_words:
+                names = tuple(key for key in (works.said(item.entry),) if key)
             if i not in found:
                 old = next((olds[key] for key in names if key in olds and sign(item.entry, key, olds[key])), None)
                 if old:
@@ -351,8 +361,12 @@ def _redated(entry: types.FoundEntry, before: types.FoundEntry | None) -> bool:
 
 
 def _retold(entry: types.FoundEntry, old: intents.KnownEntry) -> bool:
-    """A new title and a new date, by the same source."""
-    return old.shown is not None and _retitled(entry, old.shown) and _redated(entry, old.shown)
+    """A new title and a new date, by the same source; where there never was a title, the text stands in for it."""
+    if old.shown is None or not _redated(entry, old.shown):
+        return False
+    if not entry.title and not old.shown.title:
+        return old.own and _folded(entry.summary) != _folded(old.entry.summary)
+    return _retitled(entry, old.shown)
 
 
 def _edit(old: intents.KnownEntry, entry: types.FoundEntry) -> types.FoundEntry | None:

@@ -6,6 +6,7 @@ lookup (store) -> Known -> decide (collect) -> [New | Same, ...] -> apply (store
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from collections.abc import Mapping
 
 from newsletter import types
@@ -17,13 +18,14 @@ class KnownEntry:
 
     `shown` is what that source called it when it last showed it (guid, title and date; the rest is empty), None when it
     never did. `own` says whether that source showed it first: only its edits count, else two sources would overwrite
-    each other in turn.
+    each other in turn. `first_seen` lies ahead of now when a clock was.
     """
 
     id: int
     entry: types.FoundEntry
     shown: types.FoundEntry | None = None
     own: bool = False
+    first_seen: dt.datetime | None = None
 
     @property
     def guid(self) -> str | None:
@@ -35,13 +37,14 @@ class KnownEntry:
 class Known:
     """What the database holds of a document.
 
-    By the source's own guids (only where one names one entry), by key, and by the pages at which sources show their
-    entries now (only where no source shows two entries at one).
+    By the source's own guids and by what it said of entries (only where one names one entry), by key, and by the pages
+    at which sources show their entries now (only where no source shows two entries at one).
     """
 
     guids: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
     keys: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
     pages: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
+    said: Mapping[str, KnownEntry] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Same:
     """A known entry shown again.
 
     `edit` is what its row shall say from now on, None when nothing changed. `held_why` holds it in newsletters that it
-    has not reached yet; `release` lets it go where an age rule holds it.
+    has not reached yet; `release` lets it go where an age rule holds it; `sooner`: it was first seen now, not later.
     """
 
     id: int
@@ -66,6 +69,7 @@ class Same:
     edit: types.FoundEntry | None = None
     held_why: str | None = None
     release: bool = False
+    sooner: bool = False
 
     @property
     def changed(self) -> bool:

@@ -89,6 +89,18 @@ def page(url: str) -> str:
     return short(f"url:{canonical_url(url)}")
 
 
+def said(entry: types.FoundEntry) -> str | None:
+    """The key of what a source says about an entry, but for where it is and what it calls it; None without a date.
+
+    A site that moves gives all its articles new addresses and new guids; title, date and text stay.
+    """
+    words = [" ".join((text or "").casefold().split()) for text in (entry.title, entry.summary)]
+    if entry.published is None or not any(words):
+        return None
+    text = "\n".join([entry.published.isoformat(), *words])
+    return f"said:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
+
+
 def short(key: str) -> str:
     """A key that an index takes: a longer one is hashed behind its kind."""
     if len(key) <= LONGEST:

@@ -26,6 +26,7 @@ class Memory:
         self.entries = {}  # id -> FoundEntry
         self.keys = {}  # key -> id
         self.shown = {}  # (source, id) -> FoundEntry, as that source last showed it
+        self.told = {}  # (source, id) -> what it said
         self.first = {}  # id -> source
 
     def collect(self, *found, source=SOURCE, **options):
@@ -44,6 +45,7 @@ class Memory:
                 if intent.edit:
                     self.entries[number] = intent.edit
             before = self.shown.get((source, number), types.FoundEntry(summary=""))
+            self.told[source, number] = works.said(intent.entry) or self.told.get((source, number))
             told, dated = intent.entry, intent.entry if intent.entry.published else before
             self.shown[source, number] = types.FoundEntry(
                 summary="",
@@ -73,6 +75,10 @@ class Memory:
             if shown.url:
                 pages.setdefault(works.page(shown.url), []).append((by, number))
         once = {page: by for page, by in pages.items() if len({source for source, _ in by}) == len(by)}
+        told = {}
+        for (by, number), said in self.told.items():
+            if by == source and said:
+                told.setdefault(said, []).append(views[number])
         keys = {}
         for number, found in self.entries.items():
             keys.setdefault(f"arxiv:{found.arxiv}", views[number])
@@ -82,6 +88,7 @@ class Memory:
             {guid: found[0] for guid, found in named.items() if len(found) == 1},
             keys,
             {page: views[by[0][1]] for page, by in once.items() if page not in keys},
+            {said: found[0] for said, found in told.items() if len(found) == 1},
         )
 
 

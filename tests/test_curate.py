@@ -197,3 +197,25 @@ def test_rule_that_would_never_end_is_named(monkeypatch):
     monkeypatch.setattr(relevance, "RULE_SECONDS", 0.05)
     with pytest.raises(errors.ConfigError, match=r"takes too long"):
         relevance.belongs(["a" * 60 + "!"], [r"(?:a|aa)+$"], [])
+
+
+BRIEFING = "Morning briefing: what you need to know today"
+TEXTS = (
+    "Ministers will vote on the fishing bill this afternoon, and the harbours of the north expect a strike.",
+    "A storm has closed schools around Leeds; trains between York and Hull are cancelled until the evening.",
+    "The fishing bill comes to a vote this afternoon. Fishermen in northern harbours say that a strike is likely.",
+)
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [(0, 1, False), (0, 2, True), (1, 2, False), (0, 0, True)])
+def test_one_title_over_texts_about_other_things_is_two_stories(one, other, same):
+    stories = [
+        duplicates.Story(ref, BRIEFING, frozenset([f"https://{ref}.example"]), DAY, text=TEXTS[number])
+        for ref, number in (("a", one), ("b", other))
+    ]
+    assert bool(duplicates.merges(stories)) is same
+
+
+def test_title_that_a_source_gives_every_week_merges_nothing():
+    weekly = "Weekly discussion thread: ask anything"
+    assert merged(story("a", weekly, "one"), story("b", weekly, "one", day=3), story("c", weekly, "two")) == []

@@ -1,5 +1,6 @@
 """The database: its schema is the models', it is made once, and what is wrong with it is said in one line."""
 
+import datetime as dt
 import sqlite3
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from alembic import autogenerate, command, script
 from alembic.config import Config
 from alembic.runtime import migration
 
-from newsletter import errors, store
+from newsletter import errors, store, types, works
 from newsletter.store import tables
 
 
@@ -100,7 +101,7 @@ def test_entries_of_an_older_schema_are_known_by_their_pages(opened):
             connection.exec_driver_sql(f"insert into source_state (id, url, failures) values ({number}, '{number}', 0)")
         connection.exec_driver_sql(
             "insert into entry (id, key, ref, title, authors, categories, summary, published_at, published_is_date,"
-            " first_seen_at) values (1, 'k', 'r', 'Otters', '[]', '[]', '', '2026-09-10', 1, '2026-09-11')"
+            " first_seen_at) values (1, 'k', 'r', 'Otters', '[]', '[]', '', '2026-09-10 00:00:00', 1, '2026-09-11 00:00:00')"
         )
         for source, guid, url in ((1, "g", "https://www.site.test/a/"), (2, "same-story:e-1", "https://b.test/")):
             connection.exec_driver_sql(
@@ -111,11 +112,18 @@ def test_entries_of_an_older_schema_are_known_by_their_pages(opened):
     store.upgrade(opened)
     with opened.read() as session:
         found = session.execute(
-            sa.text("select page, title, published_at, published_is_date from entry_source order by source_id")
+            sa.text("select page, title, published_at, published_is_date, said from entry_source order by source_id")
         ).all()
+    day = dt.datetime(2026, 9, 10, tzinfo=dt.UTC)
     assert [tuple(row) for row in found] == [
-        ("url:site.test/a", "Otters", "2026-09-10", 1),
-        (None, "Otters", None, 0),
+        (
+            "url:site.test/a",
+            "Otters",
+            "2026-09-10 00:00:00",
+            1,
+            works.said(types.FoundEntry("", "Otters", published=day)),
+        ),
+        (None, "Otters", None, 0, None),
     ]
 
 

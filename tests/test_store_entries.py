@@ -307,3 +307,44 @@ def test_two_entries_that_turn_out_to_be_one_work_both_say_so(session):
     save(session, entry("Otters of the lake", "https://site.test/a", "g1", doi="10.5555/otters"))
     save(session, entry("Where otters live", "https://pub.test/o", "k1", doi="10.5555/otters"), source=B)
     assert [row.doi for row in rows(session, tables.Entry)] == ["10.5555/otters"] * 2
+
+
+@pytest.mark.parametrize("guids", [("wp-1", "ghost-1"), (None, None)])
+def test_a_site_that_moves_with_all_its_ids_repeats_nothing(session, guids):
+    old, new = guids
+    save(session, entry("Otters", "https://www.site.test/2026/09/1", old, "2026-09-01T10:00:00", "All about otters."))
+    moved = entry("Otters", "https://blog.site.test/posts/1", new, "2026-09-01T10:00:00", "All about otters.")
+    assert save(session, moved, now=LATER).new == 0
+    assert save(session, moved, now=LATER).new == 0
+    (row,) = rows(session, tables.EntrySource)
+    assert row.url == "https://blog.site.test/posts/1"
+
+
+def test_what_a_source_shows_beside_its_like_is_another_entry(session):
+    """Two notices with the same words at the same time are two, also when a third comes later."""
+    one, two, three = (
+        entry("Closed", f"https://site.test/{i}", f"g{i}", "2026-09-01T10:00:00", "We are closed.") for i in range(3)
+    )
+    assert save(session, one, two).new == 2
+    assert save(session, one, two, three, now=LATER).new == 1
+    assert save(session, three, now=LATER).new == 0
+
+
+def test_untitled_notes_under_one_address_are_told_apart_by_their_text(session):
+    status = "https://site.test/status"
+    for week, text in enumerate(("All is well.", "The lift is broken.", "It runs again.")):
+        saved = save(session, entry(None, status, f"j{week}", f"2026-09-0{week + 1}T10:00:00", text), now=LATER)
+        assert saved.new == 1
+
+
+def test_what_a_clock_that_was_ahead_saw_is_put_right_when_it_is_seen_again(session):
+    ahead = NOW + dt.timedelta(days=365)
+    two = entry("Two", "https://site.test/2", "g2", "2026-09-09")
+    undated = entry("Undated", "https://site.test/3", "g3")
+    save(session, two, undated, now=ahead)
+    assert [row.why[:10] for row in rows(session, tables.Claim)] == ["older than"]
+    save(session, two, undated, now=LATER)
+    assert {row.first_seen_at for row in rows(session, tables.Entry)} == {LATER}
+    assert rows(session, tables.Claim) == []
+    save(session, two, undated, now=LATER + dt.timedelta(days=1))
+    assert {row.first_seen_at for row in rows(session, tables.Entry)} == {LATER}

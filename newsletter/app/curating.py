@@ -192,12 +192,18 @@ def _told_twice(
             entry.title or "",
             sources.get(entry.ref, frozenset()),
             entry.published or entry.first_seen,
-            (0, entry.ref in edited, bool(entry.authors), len(entry.summary)),
+            (
+                0,
+                entry.ref in edited,
+                duplicates.told(title, sources.get(entry.ref, ())) == title,  # not "Show HN: ": the article itself
+                bool(entry.authors),
+                len(entry.summary),
+            ),
             duplicates.who(entry.authors),
             entry.summary,
             names[entry.ref],
         )
-        for entry in titled
+        for entry, title in ((entry, " ".join((entry.title or "").split())) for entry in titled)
     ]
     return [(each.gone, each.kept) for each in duplicates.merges([*old, *new]) if each.gone in refs]
 

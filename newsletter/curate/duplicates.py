@@ -5,7 +5,9 @@ titles, research/collect.md 4.2). So two entries tell one story only when no sou
 days apart, their titles have the same numbers, and either
 
     titles    are long enough to say something, and differ in nothing but spelling: capitals, punctuation, hyphens,
-              articles, endings, and what sites put around a title: "Show HN: ", " | TechCrunch", "[2609.01234v2]"
+              articles, endings, and what sites put around a title: "Show HN: ", " | TechCrunch", "[2609.01234v2]";
+              but not where texts that are long enough have next to no words in common, as under "Morning briefing",
+              nor where one of the sources gives that title to entries of several days
     texts     are long, by the same authors, and the same: then the title may be another one, but for one word in its
               place, as series have it ("Weather for London"); or nearly the same: then the title may have its words
               in another order, or one letter wrong
@@ -31,6 +33,7 @@ ALIKE = 88.0  # rapidfuzz's ratio; the words decide
 LONGEST = 400
 LONG_TEXT, LONGEST_TEXT = 200, 4000  # letters and digits of texts that are compared
 SAME_TEXT = 90.0  # rapidfuzz's ratio of texts: a later version of an abstract
+FEWEST_WORDS, SHARED_WORDS = 6, 0.12  # of texts that can tell two stories under one title apart
 _EDGE = 60  # letters at either end by which nearly equal texts are found
 _SMALL = frozenset("a an the its is are".split())  # not "to" and "from": the one is the other's contrary
 _ID = r"(?:arxiv\s*:\s*)?(?:\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?(?:\s?\[[a-z-]+(?:\.[A-Z-]+)?\])?"
@@ -88,6 +91,7 @@ class Merge:
 def merges(stories: Sequence[Story]) -> list[Merge]:
     """Which entries tell the story of another one that stays. The same again gives the same again."""
     telling = [_Telling(story) for story in stories]
+    standing = _standing(telling, stories)
     names = _names(stories)
     order = sorted(range(len(stories)), key=lambda i: (stories[i].at, stories[i].ref))
     order.sort(key=lambda i: stories[i].rank, reverse=True)  # stable
@@ -101,7 +105,9 @@ def merges(stories: Sequence[Story]) -> list[Merge]:
             j
             for key in telling[i].keys
             for j in kept.get(key, ())
-            if _near(stories[i], stories[j], sources[j]) and _same(telling[i], telling[j])
+            if _near(stories[i], stories[j], sources[j])
+            and telling[i].joined not in standing
+            and _same(telling[i], telling[j])
         }
         others = {named[name] for name in names[i] if name in named}
         fitting |= {j for j in others if not stories[i].sources & sources[j]}
@@ -119,6 +125,15 @@ def merges(stories: Sequence[Story]) -> list[Merge]:
     return sorted(found, key=lambda merge: refs[merge.gone])
 
 
+def _standing(telling: Sequence[_Telling], stories: Sequence[Story]) -> set[str]:
+    """The titles under which one source tells another thing each day or week: "Weekly notes"."""
+    days: dict[tuple[str, str], set[dt.date]] = {}
+    for each, story in zip(telling, stories, strict=True):
+        for source in story.sources:
+            days.setdefault((each.joined, source), set()).add(story.at.date())
+    return {title for (title, _), dates in days.items() if len(dates) > 1}
+
+
 def _names(stories: Sequence[Story]) -> list[frozenset[str]]:
     """Each story's names, but for those that a source gives to two stories: they are nobody's."""
     given = Counter((name, source) for story in stories for name in story.names for source in story.sources)
@@ -129,7 +144,7 @@ def _names(stories: Sequence[Story]) -> list[frozenset[str]]:
 class _Telling:
     """A story as it is compared. Two that may be the same have one of their `keys` in common."""
 
-    __slots__ = ("authors", "joined", "keys", "text", "title")
+    __slots__ = ("authors", "joined", "keys", "said", "text", "title")
 
     def __init__(self, story: Story) -> None:
         self.title = told(story.title, story.sources)
@@ -137,6 +152,8 @@ class _Telling:
         self.authors = tuple(sorted(author.casefold() for author in story.authors))
         self.text = re.sub(r"[\W_]+", "", unicodedata.normalize("NFKC", story.text)[: 2 * LONGEST_TEXT].casefold())
         self.text = self.text[:LONGEST_TEXT] if self.authors and len(self.text) >= LONG_TEXT else ""
+        words = re.findall(r"[^\W\d_]{5,}", _folded(self.title) + "\n" + story.text[:LONGEST_TEXT].casefold())
+        self.said = frozenset(words) - frozenset(re.findall(r"[^\W\d_]{5,}", _folded(self.title)))
         titles = _keys(self.title) if len(self.title) >= SHORTEST else ()
         edges = (("<", self.text[:_EDGE]), (">", self.text[-_EDGE:])) if self.text else ()
         keys = (*titles, *((*self.authors, *edge) for edge in edges))
@@ -149,7 +166,7 @@ def _same(one: _Telling, other: _Telling) -> bool:
 
     long = len(one.title) >= SHORTEST and len(other.title) >= SHORTEST
     if long and rapidfuzz.fuzz.ratio(one.joined, other.joined) >= ALIKE and same_title(one.title, other.title):
-        return True
+        return not _of_other_things(one, other)
     if not one.text or not other.text or one.authors != other.authors:
         return False
     mine, theirs = _words(one.title), _words(other.title)
@@ -158,6 +175,13 @@ def _same(one: _Telling, other: _Telling) -> bool:
     if one.text == other.text and not _one_word_apart(mine, theirs):
         return True
     return _misspelt(mine, theirs) and rapidfuzz.fuzz.ratio(one.text, other.text) >= SAME_TEXT
+
+
+def _of_other_things(one: _Telling, other: _Telling) -> bool:
+    """Do two texts under one title share next to no words? Words of under five letters are in every text."""
+    fewer = min(len(one.said), len(other.said))
+    same_people = bool(one.authors) and one.authors == other.authors
+    return fewer >= FEWEST_WORDS and not same_people and len(one.said & other.said) < SHARED_WORDS * fewer
 
 
 def _one_word_apart(mine: Sequence[str], theirs: Sequence[str]) -> bool:

@@ -64,13 +64,29 @@ def lookup(session: Session, source_id: int, guids: Sequence[str], keys: Sequenc
             for name, i in session.execute(statement):
                 by_key.setdefault(f"{prefix}{name}", i)
     by_page = _pages(session, [key for key in keys if key.startswith("url:") and key not in by_key])
-    ids = dict.fromkeys([*by_key.values(), *by_guid.values(), *by_page.values()])
+    by_words = _told(session, source_id, [key for key in keys if key.startswith("said:")])
+    ids = dict.fromkeys([*by_key.values(), *by_guid.values(), *by_page.values(), *by_words.values()])
     views = _views(session, source_id, _by_id(session, list(ids)))
     return intents.Known(
         guids={guid: views[i] for guid, i in by_guid.items()},
         keys={key: views[i] for key, i in by_key.items()},
         pages={key: views[i] for key, i in by_page.items()},
+        said={key: views[i] for key, i in by_words.items()},
     )
+
+
+def _told(session: Session, source_id: int, keys: Sequence[str]) -> dict[str, int]:
+    """The entry of which the source said just that, where it is one."""
+    found: dict[str, list[int]] = {}
+    for chunk in _chunks(keys):
+        rows = session.execute(
+            sa.select(_shown_by.said, _shown_by.entry_id).where(
+                _shown_by.source_id == source_id, _shown_by.said.in_(chunk)
+            )
+        )
+        for said, entry_id in rows:
+            found.setdefault(said or "", []).append(entry_id)
+    return {said: ids[0] for said, ids in found.items() if len(ids) == 1}
 
 
 def _pages(session: Session, keys: Sequence[str]) -> dict[str, int]:
@@ -108,6 +124,7 @@ def _views(session: Session, source_id: int, rows: dict[int, tables.Entry]) -> d
             entry=_found(row),
             shown=shown.get(i),
             own=first.get(i, source_id) == source_id,
+            first_seen=row.first_seen_at,
         )
         for i, row in rows.items()
     }
@@ -176,6 +193,7 @@ def apply(
     _show(session, [(i, intent.entry) for i, intent in zip(ids, ordered, strict=True)], len(added), source_id, now)
     reached = _place(session, ids, len(added), places)
     _release(session, [intent.id for intent in same if intent.release], [newsletter for newsletter, _ in places])
+    _sooner(session, [intent.id for intent in same if intent.sooner], now)
     why = {i: intent.held_why for i, intent in zip(ids, ordered, strict=True)}
     _hold(session, [(i, newsletter, reason) for i, newsletter in reached if (reason := why[i])], now)
     return Saved(len(decided), len(new), changed, sum(intent.held_why is not None for intent in new))
@@ -299,6 +317,7 @@ def _said(entry: types.FoundEntry, row: tables.EntrySource | None) -> dict[str, 
         "guid": entry.guid or before.guid,
         "url": url,
         "page": works.page(url) if url else None,
+        "said": works.said(entry) or (row.said if row else None),
         "title": entry.title or before.title,
         "published_at": dated.published,
         "published_is_date": dated.published_is_date,
@@ -340,6 +359,12 @@ def _release(session: Session, ids: Sequence[int], newsletters: Sequence[str]) -
                 col(tables.Claim.why).startswith(intents.HELD_FOR_AGE, autoescape=True),
             )
         )
+
+
+def _sooner(session: Session, ids: Sequence[int], now: dt.datetime) -> None:
+    """They were first seen by a clock that was ahead: now they are seen by one that is not."""
+    for chunk in _chunks(ids):
+        session.execute(sa.update(tables.Entry).where(_entry.id.in_(chunk)).values(first_seen_at=now))
 
 
 def _hold(session: Session, held: Sequence[tuple[int, str, str]], now: dt.datetime) -> None:

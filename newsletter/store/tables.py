@@ -90,7 +90,7 @@ class Entry(Table, table=True):
     summary: str = ""
     published_at: dt.datetime | None = None
     published_is_date: bool = False
-    first_seen_at: dt.datetime  # set once
+    first_seen_at: dt.datetime  # set once; lowered when the clock had been ahead
     changed_at: dt.datetime | None = None
     # the work that it shows, by whatever key it was first known; a work may have been taken for two before its DOI came
     arxiv: str | None = Field(default=None, index=True)
@@ -101,17 +101,22 @@ class Entry(Table, table=True):
 class EntrySource(Table, table=True):
     """Which sources showed an entry, and what each calls it: a source that changes all of it shows another entry.
 
-    `page` is the key of its address (`works.page`).
+    `page` and `said` are the keys of its address and of its words (`works.page`, `works.said`).
     """
 
     __tablename__ = "entry_source"
-    __table_args__ = (UniqueConstraint("entry_id", "source_id"), Index("ix_entry_source_guid", "source_id", "guid"))
+    __table_args__ = (
+        UniqueConstraint("entry_id", "source_id"),
+        Index("ix_entry_source_guid", "source_id", "guid"),
+        Index("ix_entry_source_said", "source_id", "said"),
+    )
     id: int | None = Field(default=None, primary_key=True)
     entry_id: int = Field(foreign_key="entry.id", ondelete="CASCADE")
     source_id: int = Field(foreign_key="source_state.id")
     guid: str | None = None
     url: str | None = None
     page: str | None = Field(default=None, index=True)
+    said: str | None = None
     title: str | None = None
     published_at: dt.datetime | None = None
     published_is_date: bool = Field(default=False, sa_column_kwargs={"server_default": "0"})
