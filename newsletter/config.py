@@ -287,7 +287,7 @@ class Settings(pydantic_settings.BaseSettings):
         return url
 
     def newsletter_of(self, slug: str | None) -> Newsletter:
-        """The newsletter of that slug, or the only one; raises `errors.NotFound`."""
+        """The newsletter of that slug, or the only one; raises `errors.UnknownNewsletter`."""
         if slug is None and len(self.newsletter) == 1:
             return self.newsletter[0]
         names = ", ".join(newsletter.slug for newsletter in self.newsletter)
@@ -296,7 +296,7 @@ class Settings(pydantic_settings.BaseSettings):
         for newsletter in self.newsletter:
             if newsletter.slug == slug:
                 return newsletter
-        raise errors.NotFound(f"no newsletter {slug!r}; there is {names}")
+        raise errors.UnknownNewsletter(f"no newsletter {slug!r}; there is {names}")
 
     def topic_place(self, slug: str, newsletter: str | None = None) -> tuple[Newsletter, Topic]:
         """The one place that is meant; raises `errors.UsageError` when several newsletters have such a topic."""

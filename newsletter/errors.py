@@ -5,6 +5,7 @@
     ├── ConfigError                  newsletter.toml, the environment or a secret is wrong (2)
     │   └── WorkspaceError           there is no workspace, or it lacks a part
     ├── NotFound                     no such newsletter, issue, entry, subscriber
+    │   ├── UnknownNewsletter        the settings have no such newsletter                  (2)
     │   └── UnknownTopic             the settings have no such topic                       (2)
     ├── DraftError                   a draft cannot be read; carries file and lines
     ├── TemplateError                a template is broken; carries file and line
@@ -59,6 +60,12 @@ class WorkspaceError(ConfigError):
 
 class NotFound(NewsletterError):
     """Nothing of that name."""
+
+
+class UnknownNewsletter(NotFound):
+    """The settings have no newsletter of that name: wrong use, as with `UnknownTopic`."""
+
+    exit_code = 2
 
 
 class UnknownTopic(NotFound):

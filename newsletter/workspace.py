@@ -67,7 +67,7 @@ class Workspace:
 
     def shown(self, path: Path) -> str:
         """A path as people and JSON see it: relative to the workspace where it lies inside."""
-        for inside in (path, path.resolve()):
+        for inside in (path, Path(os.path.realpath(path))):  # `resolve` raises where links lead round in a circle
             with contextlib.suppress(ValueError):
                 return inside.relative_to(self.path).as_posix()
         return str(path)

@@ -288,7 +288,7 @@ def test_config_show_has_no_password(bench, run, monkeypatch):
         (["check", "../../etc/passwd"], 2, "is no issue"),
         (["check", "weekly/2026-01-01"], 1, "there is no issue weekly/2026-01-01"),
         (["check", "daily/2026-01-01"], 1, "no newsletter 'daily'; there is weekly"),
-        (["compose", "daily"], 1, "no newsletter 'daily'; there is weekly"),
+        (["compose", "daily"], 2, "no newsletter 'daily'; there is weekly"),
         (["compose", "--special", "A B"], 2, "--special"),
         (["collect", "--topic", "cats"], 2, "no topic 'cats'; there is weekly/rl-agents, weekly/robots"),
         (["collect", "--backfill", "ages"], 2, "must be a time like"),
@@ -305,7 +305,8 @@ def test_config_show_has_no_password(bench, run, monkeypatch):
         (["render", "weekly/2026-01-01"], 2, "--out"),
         (["schedule", "--from", "tomorrow"], 2, "is no ISO time"),
         (["schedule", "--from", "2026-09-11"], 2, "has no offset"),
-        (["schedule", "--newsletter", "daily"], 1, "no newsletter 'daily'"),
+        (["collect", "--newsletter", "daily"], 2, "no newsletter 'daily'"),
+        (["schedule", "--newsletter", "daily"], 2, "no newsletter 'daily'"),
         (["issues", "show", "weekly/2026-01-01"], 1, "there is no issue"),
         (["status", "weekly/2026-01-01"], 1, "there is no issue"),
         (["retry", "weekly/2026-01-01", "--state", "sent"], 2, "is not one of"),
@@ -454,9 +455,10 @@ def test_file_that_is_no_opml_is_a_clear_error(run, tmp_path):
 
 def test_source_that_cannot_be_read_fails_the_check(run, ask, bench):
     (bench.folder / "a.jsonl").write_text('{"title": "A", "summary": "x", "url": "https://a.test/"}', encoding="utf-8")
-    code, out, _ = run("sources", "check", "file:a.jsonl", "file:b.jsonl")
+    code, out, _ = run("sources", "check", "file:a.jsonl", "file:b.jsonl", "file:no/*.jsonl")
     assert code == 1
     assert out.splitlines()[0] == "ok      file:a.jsonl: 1 entry"
+    assert "empty   file:no/*.jsonl: 0 entries\n        no file of the workspace matches file:no/*.jsonl" in out
     assert "failed  file:b.jsonl: there is no file b.jsonl in the workspace" in out
     assert ask("sources", "check") == {"sources": []}
 

@@ -100,3 +100,61 @@ def test_what_a_pattern_matches_and_is_not_read_is_told(tmp_path):
         "inbox/pipe.jsonl is left out: it is no regular file (a pipe, a device)",
     ]
     assert files.left_out("inbox/a.jsonl", folder) == []
+
+
+@pytest.fixture
+def odd(tmp_path):
+    """A file, and links beside it that lead nowhere."""
+    inbox = tmp_path / "inbox"
+    inbox.mkdir()
+    (inbox / "a.jsonl").write_text("{}")
+    (inbox / "loop.jsonl").symlink_to("loop.jsonl")
+    (inbox / "one.jsonl").symlink_to("two.jsonl")
+    (inbox / "two.jsonl").symlink_to("one.jsonl")
+    (inbox / "below.jsonl").symlink_to("loop.jsonl/x")
+    (inbox / "nothing.jsonl").symlink_to("no-such")
+    (inbox / "through.jsonl").symlink_to("a.jsonl/x")
+    (inbox / "long.jsonl").symlink_to("x" * 300)
+    return tmp_path
+
+
+@pytest.mark.parametrize("pattern", ["inbox/*.jsonl", "**/*.jsonl", "inbox/?*"])
+def test_links_that_cannot_be_followed_are_left_out_and_the_rest_is_read(odd, pattern):
+    assert [path.name for path in files.find(pattern, odd)] == ["a.jsonl"]
+    said = dict(line.split(" is left out: ") for line in files.left_out(pattern, odd))
+    circle, broken = (
+        "it is a symbolic link that leads round in a circle",
+        "it is a symbolic link that cannot be followed",
+    )
+    assert said["inbox/loop.jsonl"] == said["inbox/one.jsonl"] == said["inbox/two.jsonl"] == circle
+    assert said["inbox/below.jsonl"] == circle
+    assert said["inbox/nothing.jsonl"] == "it is a symbolic link to nothing"
+    assert said["inbox/through.jsonl"].startswith(broken)
+    assert said["inbox/long.jsonl"].startswith(broken)
+
+
+def test_link_that_leads_round_in_a_circle_is_named_where_it_is_the_source(odd):
+    with pytest.raises(errors.FetchError, match="leads round in a circle"):
+        files.find("inbox/loop.jsonl", odd)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look anywhere")
+def test_link_into_a_folder_that_may_not_be_looked_into_costs_the_others_nothing(odd):
+    closed = odd / "closed"
+    closed.mkdir()
+    (closed / "x.jsonl").write_text("{}")
+    (odd / "inbox" / "shut.jsonl").symlink_to(closed / "x.jsonl")
+    closed.chmod(0)
+    try:
+        assert [path.name for path in files.find("inbox/*.jsonl", odd)] == ["a.jsonl"]
+        assert any("shut.jsonl is left out" in line for line in files.left_out("inbox/*.jsonl", odd))
+    finally:
+        closed.chmod(0o700)
+
+
+def test_file_that_went_away_changes_the_stamp(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("1")
+    first = files.stamp([path])
+    path.unlink()
+    assert files.stamp([path]) not in (first, files.stamp([]))

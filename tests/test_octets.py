@@ -73,6 +73,71 @@ def test_what_a_server_says_counts_where_the_document_tells_nothing():
     assert octets.repaired(said.encode("koi8-r"), "windows-1251") == said.encode("koi8-r")
 
 
+JAPANESE = "<p>カワウソが川に帰ってきた。ﾃｽﾄ</p>"
+
+
+@pytest.mark.parametrize("head", ["", HEAD.format("utf-8"), HEAD.format("iso-8859-1")])
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("iso2022_jp", JAPANESE.replace("ﾃｽﾄ", "")),
+        ("iso2022_jp_ext", JAPANESE),
+        ("iso2022_kr", "<p>수달이 강으로 돌아왔다</p>"),
+    ],
+)
+def test_shifts_of_iso_2022_tell_what_they_are(head, encoding, text):
+    body = head.encode() + text.encode(encoding)
+    assert octets.repaired(body).decode().endswith(text)
+    assert octets.assumed(body) == encoding
+    assert octets.assumed(body, encoding) is None
+    assert octets.assumed(HEAD.format(encoding).encode() + body) is None
+    data, assumed = octets.in_utf8(f"a\n{text}\n".encode(encoding))
+    assert data.decode() == f"a\n{text}\n"
+    assert (assumed.encoding, assumed.line) == (encoding, 2)
+
+
+def test_octets_that_are_utf_8_without_their_controls_are_read_so():
+    body = HEAD.format("iso-8859-1").encode() + b"<p>\xc3\x00\xb8\xc3\xb8</p>"
+    assert octets.repaired(body).decode() == HEAD.format("utf-8") + "<p>øø</p>"
+
+
+def test_escape_that_shifts_nothing_goes():
+    assert octets.repaired(b"<p>\x1b[1mbold \x1b$B") == b"<p>[1mbold $B"
+    assert octets.assumed(b"<p>\x1b[1mbold \x1b$B") is None
+
+
+def test_what_a_server_says_counts_where_the_document_cannot_be_what_it_says():
+    body = (HEAD.format("euc-jp") + JAPANESE).encode("cp932")
+    assert octets.repaired(body, "Shift_JIS").decode() == HEAD.format("utf-8") + JAPANESE
+    assert octets.assumed(body, "Shift_JIS") is None
+    assert octets.repaired(body, "gb2312").decode() == octets.repaired(body).decode()  # neither is right
+    assert octets.assumed(body) == octets.assumed(body, "iso-8859-1") == "cp932"
+
+
+def test_one_broken_character_does_not_cost_the_encoding_that_a_document_names():
+    body = (HEAD.format("euc-jp") + JAPANESE).encode("euc-jp") + b"<p>\xff</p>"
+    assert octets.repaired(body).decode() == HEAD.format("utf-8") + JAPANESE + "<p>\ufffd</p>"
+    assert octets.assumed(body) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "served", "encoding"),
+    [
+        ("<p>Søndag</p>".encode(), "", None),
+        (b"<p>plain</p>", "", None),
+        ("<p>Søndag</p>".encode("utf-16"), "", None),
+        ("<p>Søndag</p>".encode("cp1252"), "", "windows-1252"),
+        ("<p>Søndag</p>".encode("cp1252"), "iso-8859-1", "windows-1252"),
+        ((HEAD.format("iso-8859-1") + "<p>Søndag</p>").encode("cp1252"), "", None),
+        (TEXT.encode() + b"caf\xe9", "", "windows-1252"),
+        (NEWS.encode("koi8-r"), "koi8-r", None),
+        (NEWS.encode("koi8-r"), "", "koi8-u"),
+    ],
+)
+def test_guess_is_named_and_nothing_else_is(body, served, encoding):
+    assert octets.assumed(body, served) == encoding
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 def test_file_that_tells_its_encoding_becomes_utf_8_and_nothing_is_assumed(encoding):
     assert octets.in_utf8("Søndag\nTorre\n".encode(encoding)) == ("Søndag\nTorre\n".encode(), None)

@@ -180,7 +180,7 @@ def test_an_export_is_what_an_import_takes_back_also_through_a_pipe(run, people,
         (("suppress", "nobody@"), 1, "is no address"),
         (("add", "foo"), 1, "there is no @ in it"),
         (("import", "x.csv", "--map", "email"), 2, "--map email=COLUMN"),
-        (("list", "--newsletter", "nope"), 1, "no newsletter 'nope'"),
+        (("list", "--newsletter", "nope"), 2, "no newsletter 'nope'"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_is_wrong(run, args, code, why):

@@ -81,6 +81,24 @@ def test_a_date_without_a_time_is_that_day(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("-0312", "2003-12-01"), ("-03-12", "2003-12-01"), ("03-12-31", "2003-12-31"), ("99-05-17", "1999-05-17"),
+        ("00-05-17", "2000-05-17"), ("24-05-31", "2024-05-31"),
+    ],
+)  # fmt: skip
+def test_short_date_has_its_year_first_where_it_can_be_nothing_else(text, day):
+    assert published.parse(text, now=NOW) == (at(day), True)
+
+
+@pytest.mark.parametrize(
+    "text", ["10-11-12", "03-12-26", "26-05-24", "-0313", "-03-00", "03-13-31", "-2603-1", "31-2-03"]
+)
+def test_short_date_that_may_be_two_days_is_none(text):
+    assert published.parse(text, now=NOW) is None
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "", "invalid", "yesterday", "2 days ago", "sometime in spring", "0000-00-00", "2026-02-30", "2026-13-01",

@@ -1,6 +1,8 @@
 """JSON Lines and CSV: every row is an entry or is named."""
 
+import csv as csv_writer
 import datetime as dt
+import io
 import json
 
 import pytest
@@ -162,7 +164,8 @@ def test_a_bad_row_of_csv_is_named_with_its_line(row, reason):
         ("url,id\nhttps://a.test/,1\n", "first line names no good columns"),
         ("title,colour\na,b\n", "“colour” is no column"),
         (b"title\n\xff\n", "not UTF-8 at octet 7"),
-        ("title\n" + "x" * 200_000 + "\n", "broken CSV at line"),
+        ("x" * 200_000 + "\n", "broken CSV at line 1"),
+        ('title,"summary\n', "broken CSV at line 1: a quote is opened"),
     ],
 )
 def test_a_file_that_is_no_such_csv_says_why(text, reason):
@@ -178,3 +181,94 @@ def test_any_text_under_a_header_gives_rows_or_a_reason(text):
         return
     assert all(entry.title or entry.summary for _, entry in good)
     assert all(row.line > 1 for row in bad)
+
+
+def shown(found):
+    good, bad = found
+    return [(line, entry.title) for line, entry in good], [(row.line, row.reason.partition(";")[0]) for row in bad]
+
+
+OPEN = "a quote is opened and not closed"
+
+
+@pytest.mark.parametrize(
+    ("text", "titles", "bad"),
+    [
+        # It is closed by another's quote, by nothing, or by a stray one.
+        ('A,"one,https://a.test/1\nB,two,https://a.test/2\nC,"three",https://a.test/3\n', [(3, "B"), (4, "C")], [2]),
+        ('A,"one,https://a.test/1\nB,two,https://a.test/2\nC,three,https://a.test/3\n', [(3, "B"), (4, "C")], [2]),
+        ('A,"one,https://a.test/1\nB,two,https://a.test/2\nC,three",https://a.test/3\n', [(3, "B"), (4, "C")], [2]),
+        ('A,"one,https://a.test/1\nB,"",https://a.test/2\nC,"three,\n', [(3, "B")], [2, 4]),
+        ('"A,one,https://a.test/1\n"B",two,https://a.test/2\n', [(3, "B")], [2]),
+        # These are whole.
+        ('A,"one\n\nB, two, three\n",https://a.test/1\nB,two,\n', [(2, "A"), (6, "B")], []),
+        ('A,"she said ""no""\nand left",https://a.test/1\n', [(2, "A")], []),
+        ('A,"one" and a half,https://a.test/1\nB,5" wide,\n', [(2, "A"), (3, "B")], []),
+    ],
+)
+def test_quote_that_is_never_closed_costs_its_own_row_alone(text, titles, bad):
+    assert shown(csv("title,summary,url\n" + text)) == (titles, [(line, OPEN) for line in bad])
+
+
+def test_quote_that_nothing_closes_is_found_without_addresses_and_dates():
+    assert shown(csv('title,summary\nA,"one\nB,two\nC,three\n')) == ([(3, "B"), (4, "C")], [(2, OPEN)])
+    assert shown(csv('title,published\nA,"2026-09-01\nB,2026-09-02\nC"",x"\n'))[0][0] == (3, "B")
+
+
+def test_cell_without_end_costs_its_own_row_alone():
+    assert (
+        shown(csv("title,summary\nA," + "x" * 200_000 + '\nB,"' + f"{'x' * 999}\n" * 200 + "\nC,three\n"))[0][-1][1]
+        == "C"
+    )
+
+
+def test_many_quotes_that_are_never_closed_take_no_time():
+    good, bad = csv("title,summary\n" + 'A,"one\nB,two\n' * 20_000)
+    assert (len(good), len(bad)) == (20_000, 20_000)
+
+
+@given(
+    st.lists(st.tuples(st.text('ab"\n,; \u2028', min_size=1), st.text('ab"\r\n,; ')), max_size=8),
+)
+def test_what_a_program_writes_is_one_row_each(cells):
+    stream = io.StringIO()
+    writer = csv_writer.writer(stream)
+    writer.writerows([("title", "summary"), *(("x" + title, text) for title, text in cells)])
+    good, bad = csv(stream.getvalue())
+    assert (len(good), bad) == (len(cells), [])
+
+
+def test_header_of_another_program_is_understood():
+    good, bad = csv(
+        "Title,Link,Description,Date,Author,Pub_Date,GUID\n"
+        "Otters,https://site.test/a,Text.,2026-09-01,Ann Lee; Bo Li,2026-09-02,17\n"
+        "Herons,,,,,2026-09-02,\n"
+    )
+    assert not bad
+    first, second = (entry for _, entry in good)
+    assert (first.url, first.summary, first.authors, first.guid) == (
+        "https://site.test/a", "Text.", ("Ann Lee", "Bo Li"), "17",
+    )  # fmt: skip
+    assert [entry.published.day for entry in (first, second)] == [1, 2]
+
+
+@pytest.mark.parametrize(("key", "name"), [(key, name) for key, names in rows.COLUMNS.items() for name in names])
+def test_every_synonym_is_a_column(key, name):
+    value = {"url": "https://a.test/", "published": "2026-09-01", "doi": "10.1000/182"}.get(key, "Text")
+    other = "title" if key != "title" else "summary"
+    good, bad = csv(f"{other},{name.upper()}\nOtters,{value}\n")
+    assert (len(good), bad) == (1, [])
+
+
+def test_all_unknown_columns_and_keys_are_named_at_once():
+    with pytest.raises(errors.FeedError, match="“Colour”, “Size” are no columns; there is title, url"):
+        csv("title,Colour,Size\na,b,c\n")
+    _, bad = rows.read_jsonlines(b'{"title": "a", "colour": 1, "size": 2}', now=NOW)
+    assert bad[0].reason.startswith("“colour”, “size” are no keys; there is title, url")
+
+
+def test_two_columns_of_one_name_are_refused_and_two_of_one_meaning_are_not():
+    with pytest.raises(errors.FeedError, match="no good columns"):
+        csv("title,Pub Date,pubDate\na,,\n")
+    good, _ = csv("title,content,summary\nOtters,long,short\nHerons,long,\n")
+    assert [entry.summary for _, entry in good] == ["short", "long"]

@@ -7,6 +7,7 @@ import threading
 import time
 import xml.sax.saxutils
 
+import pytest
 from httpd import Reply, serve
 
 from newsletter import config, sources, types
@@ -275,6 +276,32 @@ def test_encoding_that_a_server_names_counts_where_the_document_names_none(tmp_p
     assert found.entries[0].title == "Wydry budują tamy i żerdzie"
 
 
+@pytest.mark.parametrize("times", [1, 400])  # read by a thread, and by a process
+def test_encoding_that_was_guessed_is_named(tmp_path, times):
+    body = rss(*["Выдры переплыли реку на рассвете. " * times] * 50).decode().encode("koi8-r")
+    (tmp_path / "a.xml").write_bytes(body)
+    with serve(
+        {"/f": Reply(body), "/told": Reply(body, headers={"Content-Type": "text/xml; charset=koi8-r"})}
+    ) as server:
+        guessed, told, file = urls = server.url("/f"), server.url("/told"), "file:*.xml"
+        found = visit(*urls, folder=tmp_path)
+    assert "it is read as koi8-u" in found[guessed].note
+    assert found[told].note is None
+    assert found[file].note == f"a.xml: {found[guessed].note}"
+    assert {(each.status, each.error, len(each.entries)) for each in found.values()} == {("new", None, 50)}
+
+
+def test_links_in_a_circle_cost_a_pattern_nothing_else(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"summary": "good"}\n')
+    (tmp_path / "b.jsonl").symlink_to("b.jsonl")
+    (found,) = visit("file:*.jsonl", folder=tmp_path).values()
+    assert (found.status, len(found.entries), found.error) == ("new", 1, None)
+    assert found.note == "b.jsonl is left out: it is a symbolic link that leads round in a circle"
+    (tmp_path / "a.jsonl").unlink()
+    (found,) = visit("file:*.jsonl", folder=tmp_path).values()
+    assert (found.status, found.note.splitlines()[1:]) == ("unchanged", [found.note.splitlines()[-1]])
+
+
 def test_many_bad_rows_are_counted(tmp_path):
     (tmp_path / "a.jsonl").write_text("nonsense\n" * 100)
     assert visit("file:a.jsonl", folder=tmp_path)["file:a.jsonl"].error.splitlines()[-1] == "and 95 more"
@@ -288,7 +315,7 @@ def test_a_pattern_none_of_whose_files_can_be_read_has_failed(tmp_path):
     assert found.status == "failed"
     assert len(found.error.splitlines()) == 3
     none = visit("file:*.jsonl", folder=tmp_path)["file:*.jsonl"]
-    assert none.status == "new"
+    assert none.status == "unchanged"
     assert none.note == "no file of the workspace matches file:*.jsonl"
     again = visit(sources.Ask("file:*.jsonl", validators=none.validators), folder=tmp_path)["file:*.jsonl"]
     assert (again.status, again.note) == ("unchanged", none.note)

@@ -216,6 +216,17 @@ def test_check_looks_at_all_sources_and_stores_nothing(bench):
     assert not (bench.folder / "subscribers/newsletter.db").exists()
 
 
+def test_check_names_what_is_empty_and_encodings_that_were_guessed(bench):
+    russian = rss("x").decode().replace("Feed", "Новости переплыли реку на рассвете").encode("koi8-r")
+    with httpd.serve({"/f": httpd.Reply(russian, headers={"Content-Type": "text/xml"})}) as server:
+        bench.settings(tail='[collect]\nallow_private = ["127.0.0.1"]\n')
+        with bench.app() as app:
+            guessed, none = app.check_sources([server.url("/f"), "file:inbox/*.jsonl"])
+    assert guessed.title == "Новости переплыли реку на рассвете"
+    assert "it is read as koi8-u" in guessed.notes[0]
+    assert (none.ok, none.entries, none.notes) == (True, 0, ["no file of the workspace matches file:inbox/*.jsonl"])
+
+
 def test_discover_answers_with_the_feeds_of_a_page(bench):
     html = b'<html><link rel="alternate" type="application/rss+xml" href="/f">'
     with httpd.serve({"/": httpd.Reply(html), "/f": httpd.Reply(rss("one"))}) as server:

@@ -122,15 +122,15 @@ def test_validators_are_kept_as_a_pair_and_a_failure_keeps_them(session):
     assert (row.etag, row.body_hash, row.last_ok_at) == ('"2"', "1:a", NOW)
 
 
-def test_after_many_304s_or_a_week_it_is_asked_unconditionally(session):
+def test_after_many_304s_or_a_day_it_is_asked_unconditionally(session):
     row = sources.record(session, good(), NOW)
     for _ in range(sources.MOST_UNCHANGED):
         assert sources.validators(row, NOW) == PAIR
         sources.record(session, good("unchanged"), NOW)
     assert sources.validators(row, NOW) == types.Validators()
     sources.record(session, good("unchanged", whole=True), NOW)  # the same octets
-    assert sources.validators(row, NOW + dt.timedelta(days=6)) == PAIR
-    assert sources.validators(row, NOW + dt.timedelta(days=7)) == types.Validators()
+    assert sources.validators(row, NOW + dt.timedelta(hours=22)) == PAIR
+    assert sources.validators(row, NOW + dt.timedelta(days=1)) == types.Validators()
 
 
 def test_validators_that_stay_while_the_content_changes_are_not_believed_until_they_change(session):

@@ -20,6 +20,8 @@ HOUR = 3600.0
         ({"Cache-Control": "max-age=7200", "Age": "1200"}, 6000),
         ({"Cache-Control": 'MAX-AGE="60"', "Expires": "Thu, 10 Sep 2026 23:00:00 GMT"}, 60),
         ({"Cache-Control": "max-age=99999999"}, 86400),
+        ({"Cache-Control": f"max-age={'9' * 4000}"}, 86400),
+        ({"Cache-Control": "max-age=7200", "Age": "9" * 20}, None),
         ({"Cache-Control": "no-cache, max-age=7200"}, None),
         ({"Cache-Control": "max-age=0"}, None),
         ({"Cache-Control": "s-maxage=50"}, None),
@@ -39,6 +41,8 @@ def test_freshness_is_what_the_headers_say(headers, seconds):
     [
         ({"Retry-After": "120"}, 120),
         ({"Retry-After": "99999999999"}, 31 * 86400),
+        ({"Retry-After": "99999999999999"}, 31 * 86400),
+        ({"Retry-After": "9" * 4000}, 31 * 86400),
         ({"Retry-After": "Thu, 10 Sep 2026 12:05:00 GMT", "Date": "Thu, 10 Sep 2026 12:04:00 GMT"}, 60),
         ({"Retry-After": "Thu, 10 Sep 2026 11:00:00 GMT"}, 0),
         ({"Retry-After": "soon"}, None),
@@ -58,6 +62,7 @@ RSS = b"""<rss version="2.0"><channel><title>t</title><ttl> 180 </ttl>
 def test_a_feed_says_when_it_is_not_written():
     assert timing.pauses(RSS) == types.Pauses(180, (0, 13), (5, 6))
     assert timing.pauses(b"<feed><entry><ttl>5</ttl></entry></feed>") == types.Pauses()
+    assert timing.pauses(b"<rss><ttl>99999999999999</ttl>").ttl == 999_999
     everything = b"".join(b"<hour>%d</hour>" % hour for hour in range(24))
     assert timing.pauses(b"<rss>" + everything) == types.Pauses()
 

@@ -67,7 +67,7 @@ async def collect(
     try:
         asks, found = run.begin()
         if asks:
-            visits = visiting.visit(
+            answered = visiting.visit(
                 asks,
                 app.settings.collect,
                 folder=app.workspace.path,
@@ -76,7 +76,7 @@ async def collect(
                 keeper=run,
             )
             shelf = _Shelf(run)
-            async with contextlib.aclosing(visits) as answers:
+            async with contextlib.aclosing(answered) as answers:
                 try:
                     async for collected in answers:
                         await shelf.put(collected)

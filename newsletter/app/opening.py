@@ -60,7 +60,10 @@ class Opened:
 
 def open_issue(app: App, name: str) -> Opened:
     """Open an issue: what is frozen when it is approved, else its draft."""
-    newsletter = app.settings.newsletter_of(name.partition("/")[0])
+    try:
+        newsletter = app.settings.newsletter_of(name.partition("/")[0])
+    except errors.UnknownNewsletter as error:  # an issue that is not there, rather than an option that makes no sense
+        raise errors.NotFound(str(error)) from None
     lend_key(app)
     row: tables.Issue | None = None
     if has_database(app):

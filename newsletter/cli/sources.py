@@ -76,7 +76,7 @@ def _tell_check(row: reports.SourceCheck) -> None:
     if row.ok:
         newest = f", the newest of {row.newest:%F %H:%M} UTC" if row.newest else ""
         title = f" “{row.title}”" if row.title else ""
-        output.result(f"ok      {row.url}:{title} {_entries(row.entries)}{newest}")
+        output.result(f"{'ok' if row.entries else 'empty':6}  {row.url}:{title} {_entries(row.entries)}{newest}")
     else:
         output.result(f"failed  {row.url}: {row.error}")
     if row.moved_to:

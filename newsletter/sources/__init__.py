@@ -114,7 +114,8 @@ async def _outcome(ask: Ask, tour: visits.Tour, house: manners.Manners) -> types
 async def _web(ask: Ask, tour: visits.Tour) -> types.Collected:
     fetched, moved_to = await _fetched(ask, tour)
     read = functools.partial(feed.parse, url=fetched.url, now=tour.now, content_type=fetched.content_type)
-    return await visits.answer(ask, tour, fetched, read, moved_to)
+    note = functools.partial(feed.note, content_type=fetched.content_type)
+    return await visits.answer(ask, tour, fetched, read, moved_to, note)
 
 
 async def _fetched(ask: Ask, tour: visits.Tour) -> tuple[types.Fetched, str | None]:
@@ -136,23 +137,23 @@ async def _file(ask: Ask, tour: visits.Tour) -> types.Collected:
     paths = files.find(ask.url.partition(":")[2], tour.folder)
     validators = types.Validators(etag=files.stamp(paths))
     notes = [] if paths else [f"no file of the workspace matches {ask.url}"]
-    if ask.validators == validators:
-        return types.Collected(ask.url, "unchanged", validators=validators, note="".join(notes) or None)
-    notes += files.left_out(ask.url.partition(":")[2], tour.folder)
+    notes += [] if paths and ask.validators == validators else files.left_out(ask.url.partition(":")[2], tour.folder)
+    if not paths or ask.validators == validators:
+        return types.Collected(ask.url, "unchanged", validators=validators, note=_listed(notes), whole=not paths)
     entries: list[types.FoundEntry] = []
     problems: list[str] = []
     read = 0
     for path in paths:
         name = path.relative_to(tour.folder).as_posix()
         try:
-            found, bad, assumed = await _read(path, tour)
+            found, bad, note = await _read(path, tour)
         except (errors.FeedError, OSError) as fault:
             problems.append(f"{name}: {fault.strerror if isinstance(fault, OSError) else fault}")
             continue
         read += 1
         entries += found
         problems += [f"{name}:{row.line}: {row.reason}" for row in bad]
-        notes += [f"{name}:{assumed.line}: {assumed}"] if assumed else []
+        notes += [note] if note else []
     return types.Collected(
         ask.url,
         "failed" if paths and not read else "new",
@@ -169,7 +170,7 @@ def _listed(lines: Sequence[str]) -> str | None:
     return "\n".join([*lines[:MOST_NAMED], *more]) or None
 
 
-_Read = tuple[Sequence[types.FoundEntry], Sequence[types.BadRow], octets.Assumed | None]
+_Read = tuple[Sequence[types.FoundEntry], Sequence[types.BadRow], str | None]
 
 
 async def _read(path: Path, tour: visits.Tour) -> _Read:
@@ -179,10 +180,10 @@ async def _read(path: Path, tour: visits.Tour) -> _Read:
     await tour.guest.grown(len(body))
     if reader is None:
         read = functools.partial(feed.parse, url="", now=tour.now)
-        _, entries = await tour.parse(functools.partial(visits.bearable, read), body)
-        return entries, (), None
+        (_, entries), note = await tour.parse(functools.partial(visits.noted, read, feed.note), body)
+        return entries, (), f"{name}: {note}" if note else None
     (good, bad), assumed = await tour.parse(functools.partial(_in_utf8, reader, name=name, now=tour.now), body)
-    return [entry for _, entry in good], bad, assumed
+    return [entry for _, entry in good], bad, f"{name}:{assumed.line}: {assumed}" if assumed else None
 
 
 def _in_utf8(

@@ -1,5 +1,6 @@
 """In which encoding is a text that is not UTF-8 and does not say? Pure; an answer only where it is sure.
 
+    seven bits, with shifts        their escapes (ISO/IEC 2022; RFC 1468, RFC 1557) stand in no other text
     several octets a character     it decodes without a fault, into what its language writes most of the time
     one octet a letter             its letters are the common ones of the language, and capitals begin words
     anything else                  Windows-1252, as HTML has it for Western texts (HTML, 13.2.3.2)
@@ -15,6 +16,9 @@ import re
 import unicodedata
 
 WESTERN = "windows-1252"
+# The second of Japanese has half-width kana as well, which mail may not have and feeds do.
+_JAPANESE = ("iso2022_jp", "iso2022_jp_ext")
+_SHIFTS = ((b"\x1b$)C", ("iso2022_kr",)), (b"\x1b$B", _JAPANESE), (b"\x1b$@", _JAPANESE), (b"\x1b(I", _JAPANESE))
 _LOOKED_AT = 6_000  # octets
 _LEAST = 6  # octets beyond ASCII: fewer tell nothing
 _SURE = 0.6  # share of what is beyond ASCII that must look right
@@ -52,6 +56,22 @@ def guess(data: bytes) -> str:
     scores = several | one
     best = max(scores, key=lambda name: scores[name])
     return best if scores[best] >= _SURE else WESTERN
+
+
+def shifted(data: bytes) -> str | None:
+    """The name of the encoding of a text that is all ASCII but for ISO 2022's escapes, and decodes; None of another."""
+    for escape, names in _SHIFTS:
+        if escape in data:
+            return next((name for name in names if _decodes(data, name)), None)
+    return None
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return not text.isascii() and "\x1b" not in text  # else its escapes are no shifts
 
 
 def _foreign(data: bytes) -> bytes:

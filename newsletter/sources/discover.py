@@ -107,7 +107,8 @@ def _host(url: str) -> str:
 def _read(asked: str, fetched: types.Fetched, now: dt.datetime) -> Seen:
     body = fetched.body or b""
     title, entries = feed.parse(body, url=fetched.url, now=now, content_type=fetched.content_type)
-    notes = (*_faults_of_form(body, fetched.content_type), *notes_on(entries))
+    encoding = feed.note(body, content_type=fetched.content_type)
+    notes = (*([encoding] if encoding else ()), *_faults_of_form(body, fetched.content_type), *notes_on(entries))
     return Seen(asked, fetched.url, title, entries, fetched.moved_to, notes)
 
 

@@ -47,8 +47,7 @@ def parse(body: bytes, *, url: str, now: dt.datetime, content_type: str = "") ->
         return jsonfeed.parse(body, url=url, now=now)
     _refuse_floods(body)
     # Without the feed's address: it would become a part of guids, and a feed that moves would be all new.
-    served = _CHARSET.search(content_type)
-    repaired = octets.repaired(body, served[1] if served else "")
+    repaired = octets.repaired(body, _served(content_type))
     document = feedparser.parse(repaired, sanitize_html=False, resolve_relative_uris=False)
     about = dict(document.get("feed") or {})
     if not document.get("version") and not document.get("entries") and not _is_feed_root(body):
@@ -56,6 +55,16 @@ def parse(body: bytes, *, url: str, now: dt.datetime, content_type: str = "") ->
     found = (_entry(dict(item), url, now) for item in document.get("entries") or ())
     entries = tuple(entry for entry in found if entry)
     return _heading(about) or None, entries
+
+
+def note(body: bytes, *, content_type: str = "") -> str | None:
+    """What a person should know of how a feed was read: its encoding, where it was guessed."""
+    return None if jsonfeed.looks_like_json(body) else octets.note(body, _served(content_type))
+
+
+def _served(content_type: str) -> str:
+    found = _CHARSET.search(content_type)
+    return found[1] if found else ""
 
 
 def _refuse_floods(body: bytes) -> None:

@@ -1,6 +1,6 @@
 """A publication date as sources write it -> (aware UTC, is it a date without a time). Pure, and never fuzzy.
 
-    ISO 8601 and W3C-DTF     2026-09-11T09:00:00+01:00   2026-09-11   2016/6/29 15:07:41
+    ISO 8601 and W3C-DTF     2026-09-11T09:00:00+01:00   2026-09-11   2016/6/29 15:07:41   03-12-31   -0312
     RFC 5322 and its kin     Fri, 11 Sep 2026 09:00:00 CEST   11 sept. 2026   Sept 11th, 2026, 9:00 a.m.
     Unix time                1518478934   1518478934000
 
@@ -54,6 +54,8 @@ _ISO = re.compile(
     r"\s*(?P<zone>Z|z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?"
 )
 _NUMBERED = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})")
+# ISO 8601:1988 without its century; a month alone begins with a hyphen in its place.
+_SHORT = re.compile(r"-(?P<y>\d\d)-?(?P<m>\d\d)|(?P<year>\d\d)-(?P<month>\d\d)-(?P<day>\d\d)")
 _KOREAN = re.compile(r"(\d{4})년\s*(\d{1,2})월\s*(\d{1,2})일")
 _TIME = re.compile(
     r"(?:\b(?P<before>[ap]m)\s+)?(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?![\d:])"
@@ -65,7 +67,7 @@ _OFFSET = re.compile(r"(?:GMT|UTC)?(?P<sign>[+-])(?P<hours>\d{1,2}):?(?P<minutes
 
 def parse(text: str, *, now: dt.datetime) -> Published | None:
     """The date a text names, when it can be read and believed; `now` is aware."""
-    return believed(read(text), now=now)
+    return believed(read(text, now=now), now=now)
 
 
 def believed(found: Published | None, *, now: dt.datetime) -> Published | None:
@@ -73,13 +75,16 @@ def believed(found: Published | None, *, now: dt.datetime) -> Published | None:
     return found if found and EARLIEST <= found[0] <= now + AHEAD else None
 
 
-def read(text: str) -> Published | None:
-    """The date a text names, whatever it is; None when it cannot be read for sure."""
+def read(text: str, *, now: dt.datetime | None = None) -> Published | None:
+    """The date a text names, whatever it is; None when it cannot be read for sure.
+
+    `now` settles `24-05-31`: the last number is no year when that is still to come.
+    """
     text = " ".join(text.split())
     if not text or len(text) > _LONGEST:
         return None
     try:
-        return _unix(text) or _iso(text) or _written(text)
+        return _unix(text) or _iso(text) or _short(text, now) or _written(text)
     except (ValueError, OverflowError):
         return None
 
@@ -98,6 +103,24 @@ def _iso(text: str) -> Published | None:
     date = dt.date(int(match["year"]), int(match["month"] or 1), int(match["day"] or 1))
     offset = _OFFSET.fullmatch(match["zone"] or "")
     return _instant(date, match if match["hour"] else None, "", _offset(offset) if offset else dt.UTC)
+
+
+def _short(text: str, now: dt.datetime | None) -> Published | None:
+    """A year of two digits first, where no other reading can be believed."""
+    match = _SHORT.fullmatch(text)
+    if not match:
+        return None
+    if match["y"]:
+        return _instant(dt.date(_whole_year(match["y"]), int(match["m"]), 1), None, "", dt.UTC)
+    first, month, last = match["year"], int(match["month"]), match["day"]
+    if 1 <= int(first) <= 31 and (now is None or _whole_year(last) <= (now + AHEAD).year):  # 10-11-12 is any of three
+        return None
+    return _instant(dt.date(_whole_year(first), month, int(last)), None, "", dt.UTC)
+
+
+def _whole_year(digits: str) -> int:
+    """RFC 5322, 4.3: of two digits, 00 to 49 are this century."""
+    return int(digits) + (0 if len(digits) == 4 else 2000 if int(digits) < 50 else 1900)
 
 
 def _written(text: str) -> Published | None:
@@ -150,9 +173,7 @@ def _named(words: list[str]) -> dt.date | None:
     day, year = numbers if len(numbers[0]) < 3 else reversed(numbers)
     if len(day) > 2 or len(year) not in (2, 4):
         return None
-    # RFC 5322, 4.3: of two digits, 00 to 49 are this century.
-    century = 0 if len(year) == 4 else 2000 if int(year) < 50 else 1900
-    return dt.date(int(year) + century, months[0], int(day))
+    return dt.date(_whole_year(year), months[0], int(day))
 
 
 def _month(name: str) -> int | None:

@@ -20,6 +20,7 @@ from newsletter import types
 
 LONGEST_WAIT = 31 * 86400.0  # seconds: a Retry-After beyond a month is a mistake
 LONGEST_HINT = 86400.0  # seconds
+_LONGEST_TTL = 999_999  # minutes, nearly two years: a number that any database holds
 SOONEST = 3600.0  # seconds: nobody is asked more often, so that a skipped hour begins to count there
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _HEAD = 20_000  # octets of a document in which its pauses stand, before its items
@@ -29,7 +30,7 @@ _ITEM = re.compile(rb"<(?:item|entry)[\s>]", re.IGNORECASE)
 def retry_after(headers: Mapping[str, str], now: dt.datetime) -> float | None:
     """Seconds to stay away: a number, or a date by the server's own clock."""
     value = headers.get("Retry-After", "").strip()
-    if value.isdecimal() and len(value) < 12:
+    if value.isdecimal():
         return min(float(value), LONGEST_WAIT)
     moment = http_date(value)
     if moment is None:
@@ -43,10 +44,10 @@ def fresh_for(headers: Mapping[str, str], now: dt.datetime) -> float | None:
     control = headers.get("Cache-Control", "").lower()
     if re.search(r"\bno-(?:cache|store)\b", control):
         return None
-    stated = re.search(r'\bmax-age\s*=\s*"?(\d{1,11})', control)
+    stated = re.search(r'\bmax-age\s*=\s*"?(\d+)', control)
     if stated:
         age = headers.get("Age", "").strip()
-        left = float(stated[1]) - (float(age) if age.isdecimal() and len(age) < 12 else 0.0)
+        left = float(stated[1]) - (float(age) if age.isdecimal() else 0.0)
     else:  # max-age beats Expires (RFC 9111, 5.3)
         ends = http_date(headers.get("Expires", ""))
         if ends is None:
@@ -60,13 +61,13 @@ def pauses(body: bytes) -> types.Pauses:
     head = body[:_HEAD]
     item = _ITEM.search(head)
     head = head[: item.start()] if item else head
-    ttl = re.search(rb"<ttl>\s*(\d{1,6})\s*</ttl>", head)
+    ttl = re.search(rb"<ttl>\s*(\d{1,400})\s*</ttl>", head)
     hours = {int(hour) % 24 for hour in re.findall(rb"<hour>\s*(\d{1,2})\s*</hour>", head) if int(hour) <= 24}
     names = (name.decode("ascii").lower() for name in re.findall(rb"<day>\s*([A-Za-z]{6,9})\s*</day>", head))
     days = {DAYS.index(name) for name in names if name in DAYS}
     # All of them would mean never: nobody means that.
     return types.Pauses(
-        ttl=int(ttl[1]) if ttl else None,
+        ttl=min(int(ttl[1]), _LONGEST_TTL) if ttl else None,
         hours=tuple(sorted(hours)) if len(hours) < 24 else (),
         days=tuple(sorted(days)) if len(days) < 7 else (),
     )

@@ -16,6 +16,7 @@ from newsletter.sources import emptiness, fetch, manners, plain, reading, timing
 
 T = TypeVar("T")
 Document = tuple[str | None, tuple[types.FoundEntry, ...]]  # its title, and its entries
+Noted = tuple[Document, str | None]
 
 NO_VALIDATORS = types.Validators()
 NO_PAUSES = types.Pauses()
@@ -101,10 +102,27 @@ def bearable(read: Callable[[bytes], Document], body: bytes) -> Document:
     return title, entries
 
 
+def nothing(_: bytes) -> None:
+    """There is nothing to know; a function of its own, since a process is told of it."""
+
+
+def noted(read: Callable[[bytes], Document], note: Callable[[bytes], str | None], body: bytes) -> Noted:
+    """As `bearable`, and what `note` says of the body."""
+    return bearable(read, body), note(body)
+
+
 async def answer(
-    ask: Ask, tour: Tour, fetched: types.Fetched, read: Callable[[bytes], Document], moved_to: str | None = None
+    ask: Ask,
+    tour: Tour,
+    fetched: types.Fetched,
+    read: Callable[[bytes], Document],
+    moved_to: str | None = None,
+    note: Callable[[bytes], str | None] = nothing,
 ) -> types.Collected:
-    """What an answer means: the same as before (304, or the same octets), or a document that `read` understands."""
+    """What an answer means: the same as before (304, or the same octets), or a document that `read` understands.
+
+    `note` says what a person should know of how that was read.
+    """
     body, now = fetched.body, tour.now
     digest = f"{_READING}:{hashlib.sha256(body).hexdigest()}" if body is not None else ask.hash
     pauses = timing.pauses(body) if body is not None else ask.pauses
@@ -121,6 +139,7 @@ async def answer(
     )
     if body is None or digest == ask.hash:
         return collected
-    title, entries = await tour.parse(functools.partial(bearable, read), body)
-    note = None if entries else emptiness.why(fetched.url, title, body, pauses, now)
-    return dataclasses.replace(collected, status="new", title=title, entries=entries, note=note)
+    (title, entries), said = await tour.parse(functools.partial(noted, read, note), body)
+    empty = None if entries else emptiness.why(fetched.url, title, body, pauses, now)
+    notes = "\n".join(each for each in (empty, said) if each) or None
+    return dataclasses.replace(collected, status="new", title=title, entries=entries, note=notes)

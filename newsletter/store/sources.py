@@ -19,9 +19,11 @@ REFUSED_WAIT = dt.timedelta(hours=1)  # as above, where the server said that it 
 LONGEST_WAIT = dt.timedelta(days=1)  # a source is never given up (miniflux#879)
 LONGEST_HINT = dt.timedelta(days=8)  # a day that an answer is fresh, and six that the feed is not written (skipDays)
 REFUSED = frozenset({403, 429})  # Reddit says 403 for 429 (FreshRSS#8928)
-# A server may say 304 though its content has changed: after so many, or so long, it is asked unconditionally.
+# A server may say 304 though its content has changed, and a feed may show but its last few entries: after so many, or
+# so long, it is asked unconditionally. A little less than a day, so that a daily run that begins some minutes early
+# does not wait for the next.
 MOST_UNCHANGED = 24
-LONGEST_UNCHANGED = dt.timedelta(days=7)
+LONGEST_UNCHANGED = dt.timedelta(hours=23)
 # A permanent redirect counts when it stays so: a captive portal or a mistake does not.
 MOVED_VISITS = 3
 MOVED_AFTER = dt.timedelta(days=2)
