@@ -83,3 +83,54 @@ def test_family_name_that_stands_first_is_known_where_it_can_be(name, family):
 def test_a_short_title_line_goes_and_what_names_something_stays(line, stays):
     text = f"<p>{line}</p><p>The bridge over the river is open again for trams.</p>"
     assert (line in sentences.tidy(text)) is stays
+
+
+# Words that a splitter takes for abbreviations, and what begins a sentence and is no plain word.
+WORDS = st.sampled_from("tasks code hard free found low human series lab stars sleep per house good fast".split())
+STARTS = st.sampled_from(
+    ["GPT-4", "PyTorch", "OpenAI", "SAP", "IKEA", "AI", "B12", "Llama-3", "A/B tests", "12 models"]
+)
+
+
+@given(st.lists(st.tuples(WORDS, STARTS), min_size=1, max_size=4))
+def test_a_plain_word_ends_a_sentence_whatever_begins_the_next(found):
+    parts = ["We look at the thing.", *(f"{start} solves what is {word}." for word, start in found)]
+    assert sentences.split(" ".join(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["We test 9 models on 12 tasks.", "GPT-4 solves 80% of them.", "Llama-3 solves 31%.", "All fail at counting."],
+        ["Remission came to 44% on A and 31% on B.", "B caused fewer side effects."],
+        ["We give children vitamin D.", "Falls were rare.", "J. Smith did it first."],
+        ["It took approx. GPT-4 a day.", "See fig. 3 and eq. 4 for that, i.e. B."],
+        ["The meeting is called try! Swift and is in May.", "We go to it."],
+        ["We use strings.Builder for the job.", "It is a fine thing."],
+        ["Se mer i kap. 3 och s. 5 om det.", "Vi har inte mer."],
+        ["Spotkanie jest o godz. 15 w Warszawie.", "To jest wszystko."],
+        ["Dhr. Jansen komt ook mee naar huis.", "Wij wachten niet op hem."],
+        ["Han bor i bl.a. København og Aarhus.", "Toget kører ikke."],
+        ["Use max. 5 of them and approx. 100 g.", "No more is needed."],
+        ["Er arbeitet bei Fa. Meier in Bonn.", "Das ist alles."],
+    ],
+)
+def test_abbreviations_and_names_end_no_sentence(parts):
+    assert sentences.split(sentences.tidy(" ".join(parts))) == parts
+
+
+def test_terse_english_is_english():
+    text = "We present OmniBench, a multilingual, multimodal benchmark covering 14 languages, 9 modalities, 31 domains."
+    assert sentences.is_english(f"{text} GPT-5 scores 61.2%, Claude 58.4%, Gemini 57.0%.")
+    assert not sentences.is_english("Wir zeigen OmniBench, einen Benchmark mit 14 Sprachen und 9 Modalitäten.")
+
+
+def test_list_of_links_is_no_text():
+    links = "".join(f"<li><a href='/{number}'>Thing {number}</a></li>" for number in range(4))
+    assert sentences.tidy(f"<p>The tram is back.</p><ul>{links}</ul>") == "The tram is back."
+    assert sentences.tidy("The tram is back.\n\n- [One](/1)\n- [Two](/2)\n- [Three](/3)\n") == "The tram is back."
+
+
+def test_headings_in_capitals_are_labels():
+    text = "OBJECTIVES To weigh 3 bees. METHODS A scale was used. RESULTS They weigh 0.1 g. CONCLUSIONS Bees are light."
+    assert sentences.tidy(text).count(": ") == 4

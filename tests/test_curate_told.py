@@ -176,3 +176,84 @@ def test_blog_that_says_i_is_quoted_and_news_is_not():
         told(blog, (), "https://blog.example/x").text
         == "Last week I moved our mail to a new host. It took four hours, not two."
     )
+
+
+# -- whose result it is ----------------------------------------------------------------------------------------------
+
+TWO = ("Ann Bell", "Bo Park")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("We present Owl, a tracker for drones. ByteTrack reaches a HOTA of 61.3 on this benchmark. Owl reaches 66.8.",
+         "Bell and Park present Owl, a tracker for drones. Owl reaches 66.8."),
+        ("We introduce Zed, an optimizer. Adam reaches 71.2% here and needs 40 hours. Zed reaches 71.0% in 11 hours.",
+         "Bell and Park introduce Zed, an optimizer. Zed reaches 71.0% in 11 hours."),
+        ("We introduce Zed, an agent. GPT-4 alone achieves 35%. With Zed it achieves 62%.",
+         "Bell and Park introduce Zed, an agent. GPT-4 alone achieves 35%; with Zed it achieves 62%."),
+        ("We introduce a solver of puzzles. The previous best, Orr, solves 71%. Ours solves 83%.",
+         "Bell and Park introduce a solver of puzzles. The previous best, Orr, solves 71%; theirs solves 83%."),
+        ("We report a trial of a vaccine in 900 adults. The placebo arm had 12%. The vaccine arm had 3%.",
+         "Bell and Park report a trial of a vaccine in 900 adults. The placebo arm had 12%; the vaccine arm had 3%."),
+        ("We test if news move hopes. Households in the control group expected 4.8%. Those who saw it expected 3.9%.",
+         "Bell and Park test if news move hopes. Households in the control group expected 4.8%; those who saw it expected "
+         "3.9%."),
+        ("We report a trial of a vaccine in 900 adults. The placebo arm had 12% fevers.",
+         "Bell and Park report a trial of a vaccine in 900 adults."),
+        # "it" stands for what a sentence names that is left out
+        ("We ask whether sleep improves memory. According to Walker, one night halves recall. In our sample of 412 "
+         "students it lowers recall by 4%.", "Bell and Park ask whether sleep improves memory."),
+        ("The crisis is blamed on loans. Mian and Sufi estimate that it explains 60% of the fall. We use new data on 3,000 "
+         "towns and find that it explains 22%.",
+         "Bell and Park write: “Mian and Sufi estimate that it explains 60% of the fall. We use new data on 3,000 towns "
+         "and find that it explains 22%.”"),
+        # where a paper stands is not what it does
+        ("This study contributes to the growing literature on fares. We estimate that 94% is passed on. Riders bore it.",
+         "Bell and Park estimate that 94% is passed on. Riders bore it."),
+        ("OBJECTIVES To compare two lenses. DESIGN Trial in 3 towns. RESULTS Halos were seen by 12% and 31% of people. "
+         "CONCLUSIONS Lens A causes fewer halos.",
+         "Bell and Park report that halos were seen by 12% and 31% of people. Lens A causes fewer halos."),
+    ],
+)  # fmt: skip
+def test_a_rivals_number_is_never_told_as_the_result(text, expected):
+    assert told(text, TWO).text == expected
+
+
+@given(st.sampled_from(["The placebo arm had", "Controls had", "The previous best had", "Baselines had", "GPT-4 alone had"]),
+       st.integers(11, 48), st.integers(50, 99))  # fmt: skip
+def test_a_comparators_number_stands_only_beside_the_own(who, theirs, ours):
+    text = f"We build a new way to count bees. {who} {theirs}%. The new way had {ours}%. It rained on all days of the study."
+    found = told(text, TWO).text
+    assert f"{theirs}%" not in found or f"{ours}%" in found
+
+
+def test_they_are_not_those_who_are_named_last():
+    text = "We test what Lane and Roe claim of bees, as Lane and Roe claim. We find that 3 of 4 bees count."
+    assert "They" not in told(text, TWO).text
+
+
+# -- blogs, shows and news -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "expected"),
+    [
+        ("The third release candidate of the press is now available. We've made changes that we love. Hope you test it!",
+         ("Matt Roe",), "The third release candidate of the press is now available."),
+        ("We knew the Earth was flat, and then we knew it was round. Science is slow. It took 300 years.", ("Neil Orr",),
+         "Orr writes: “We knew the Earth was flat, and then we knew it was round. Science is slow.”"),
+        ("We have decided to make a big change to our marketing strategy. It starts now. This report explains why.", (),
+         "We have decided to make a big change to our marketing strategy. It starts now."),
+        ("Get $50 off with code POD. In this episode we meet a fisherman. We ask how he reads tides. Join the author!",
+         TWO, "Bell and Park write: “In this episode we meet a fisherman. We ask how he reads tides.”"),
+        ("I asked him. He said: “We were wrong.” I left the town. It was late.", ("Ann Bell",),
+         "Bell writes: “I asked him. He said: ‘We were wrong.’”"),
+    ],
+)  # fmt: skip
+def test_no_blog_is_told_as_a_paper(text, who, expected):
+    assert told(text, who, "https://blog.example/x").text == expected
+
+
+def test_collaboration_before_a_colon_is_the_author():
+    assert authors.subject(["LHCb collaboration: R. Aaij"]).phrase == "The LHCb Collaboration"

@@ -381,7 +381,7 @@ def test_model_is_asked_once_and_the_editor_sees_who_wrote_it(bench, model):
     ("reply", "reason"),
     [
         (GOOD.replace("31%", "32%"), "figures that the text does not hold: 32%"),
-        ("Chen stores energy. It saves 31%.", "does not begin with 'Liu'"),
+        ("Chen stores energy. It saves 31%.", "does not begin with the author phrase"),
         ("Liu stores energy in a tram. <script>alert(1)</script>", "markup"),
         (lambda handler, _: handler.say("", 500), "the server answered 500"),
         (lambda handler, _: handler.octets(b"\xff{] no JSON"), "not the JSON"),

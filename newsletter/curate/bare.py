@@ -18,7 +18,9 @@ _LABEL = re.compile(
     r"\W{0,3}(?P<label>TL;?DR|TLDR|Abstract|Summary|One Sentence Summary|Highlights?|Background|Introduction|Context|"
     r"Objectives?|Aims?|Purpose|Motivation|Abbreviations|Key ?words|Methods?|Design|Methodology|Materials and "
     r"Methods|Setting|Participants|Interventions?|(?:Main |Key )?Results?|(?:Main |Key )?Findings|Availability(?: and "
-    r"implementation)?|Significance Statement|Conclusions?|Interpretation|Significance|Discussion|Limitations|What is "
+    r"implementation)?|Significance Statement|"
+    r"Conclusions? (?:and|&) Relevance|Importance|Main Outcomes? and Measures?|Design, Setting,? and Participants|"
+    r"Conclusions?|Interpretation|Significance|Discussion|Limitations|What is "
     r"new)\s?(?::|\.\s(?=[A-Z])|\s[-–—]\s|—)\s*",
     re.IGNORECASE,
 )

@@ -142,7 +142,26 @@ _GENERIC_WE = re.compile(
 _WE = re.compile(r"\b(?:[Ww]e|us|[Ll]et)\b")
 _STOP_WITHIN = re.compile(r"[.!?]\s")
 _INNER_END = re.compile(r"(?:[^\W\d_]{4}|[A-Z]{2}|[\d)])[.!?]\s+[A-Z]|\b[a-z][.!?]\s+[A-Z][a-z]+\s[a-z]|[?!]\s+[A-Z]")
+# "This paper contributes to the literature on tariffs" says where it stands, not what was done.
+_ADDS_TO = re.compile(
+    r"\b(?:contribut|add|build|speak|relat|belong)\w* (?:up)?(?:on|to) (?:the |an? |our |this |several |two |three |"
+    r"existing |growing |recent |large |small |long |broader )*(?:[\w-]+ ){0,3}?(?:literatures?|debates?|strands?|"
+    r"bod(?:y|ies) of|discussions?|scholarship|lines? of)\b"
+)
+# A sponsor's words, and what asks its readers for something.
+ADVERT = re.compile(
+    r"\b(?:[Uu]se|[Ee]nter|[Ww]ith) (?:the |our |my )?(?:promo |coupon |discount |offer )?code [A-Z\d“\"]|\b[Pp]romo "
+    r"code\b|(?:[$€£]\s?\d+|\d+\s?%) off\b|\b[Ss]ponsor(?:ed|s|ing)? (?:by|of|this|for)\b|\b[Tt]oday['’]s sponsors?\b|"
+    r"\b[Jj]oin (?:the author|us|me|our|the (?:newsletter|mailing|community))\b|\b[Ss]ubscribe (?:to|now|here|"
+    r"on|for|today)\b|\b[Ss]ign up (?:for|to|now|here|today)\b|\bfree trial\b|\b[Bb]uy (?:now|tickets)\b|"
+    r"\b[Ff]ollow (?:us|me) "
+    r"on\b|\b(?:brought to you by|[Ss]upport (?:us|me|the (?:show|podcast)) (?:on|at|by)|[Ll]earn more at|"
+    r"[Hh]ead (?:over )?to "
+    r"\S+\.\w{2,})"
+)
 _ROLES = {
+    "conclusions and relevance": 1.0, "conclusion and relevance": 1.0, "conclusions & relevance": 1.0,
+    "importance": -3.0,
     "result": 2.0, "results": 2.0, "findings": 2.0, "main results": 2.0, "key results": 2.0, "main findings": 2.0,
     "key findings": 2.0, "conclusion": 1.0, "conclusions": 1.0, "interpretation": 0.5,
     "background": -3.0, "introduction": -3.0, "context": -3.0, "motivation": -3.0, "limitations": -3.0,
@@ -202,7 +221,7 @@ def usable(text: str) -> bool:
     if _ELLIPTIC.match(text):
         return False
     says = len(text.split()) > 2 and any(char.islower() for char in text[1:])
-    return says and not guard.orders(text) and not _ASKS.match(text)
+    return says and not ADVERT.search(text) and not guard.orders(text) and not _ASKS.match(text)
 
 
 @functools.lru_cache(maxsize=128)
@@ -226,8 +245,10 @@ def contributes(text: str, role: str, at: int, subject: authors.Subject) -> floa
     said = _said(plain, subject)
     if said <= 0 and role not in _AIMS and not _HERE.match(text):
         return said - 0.12 * at - 1
-    if others.of_others(text):
+    if others.of_others(text) and not authors.begins(plain, subject):
         return NEVER
+    if _ADDS_TO.search(plain):
+        said -= 6
     score = said - 0.12 * at - broken(text)
     if _HERE.match(text) or unbound.SELF_POINT.match(text):
         score += 1.2
@@ -314,7 +335,7 @@ def tells(text: str, role: str, at: int, first: int, count: int, *, linked: bool
 
     `linked`: all that stands between the first sentence and this one speaks of the same thing.
     """
-    if others.of_others(text):
+    if others.of_others(text) or ADVERT.search(text):
         return NEVER
     score = _ROLES.get(role, 0.0) + 0.4 * at / max(1, count) - broken(text)
     digits = re.search(r"\d", text) is not None
@@ -360,7 +381,13 @@ def states(text: str, role: str, at: int, count: int) -> float:
     plain, here = bare.unthreaded(text), _HERE.match(text) is not None
     if unbound.points_back(plain):
         return NEVER
-    if others.of_others(text) or unbound.points(plain) or re.search(r"\b(?:[Ww]e|I|us)\b", plain) or text.endswith("?"):
+    if (
+        others.of_others(text)
+        or others.comparator(text)
+        or unbound.points(plain)
+        or re.search(r"\b(?:[Ww]e|I|us)\b", plain)
+        or text.endswith("?")
+    ):
         return NEVER
     if (
         not here

@@ -52,6 +52,7 @@ _BEHALF = re.compile(
     r"initiative|project|authors))\b|\bon\s+behalf\s+of\s+(?:the\s+)?(?P<any>[\w'’&+. -]{2,80})"
 )
 _INSIDE = re.compile(r"(?i)[(,]\s*(?P<group>(?:the\s+)?[\w'’&+. -]{2,60}?\b(?:collaboration|consortium))\)?")
+_BEFORE_COLON = re.compile(r"(?i)^(?:the\s+)?(?P<group>[\w'’&+. -]{2,60}?\b(?:collaboration|consortium))\s*:\s")
 _BRACKETED = re.compile(r"\[((?:for|on behalf of)\s[^\[\]]{3,90})\]", re.IGNORECASE)
 _OTHERS = re.compile(
     r"(?i)[,;]?\s*(?:\bet al\b\.?|\b(?:and|&)\s+(?:(?:his|her|their|several|many|\d+)\s+)?(?:colleagues|co-?authors|"
@@ -167,11 +168,12 @@ def _cleaned(field: str) -> tuple[str, bool]:
 
 def _represented(text: str) -> Credit | None:
     """Whom a text was written on behalf of."""
-    for pattern in (_BEHALF, _INSIDE):
+    for pattern in (_BEFORE_COLON, _BEHALF, _INSIDE):
         match = pattern.search(text)
         if match:
             name = match["group"] or match.groupdict().get("any") or ""
             name = re.sub(r"(?i)^the\s+", "", re.split(r"\s*[(),;]", name)[0].strip())
+            name = re.sub(r"\b[cC](?=\w+$)", "C", name) if pattern is _BEFORE_COLON else name
             return Credit(name, group=True) if name else None
     return None
 

@@ -143,7 +143,7 @@ def _bad_manners(answer: str, subject: authors.Subject | None) -> str | None:
     if ORDERS.search(plain) or _TO_THE_READER.search(plain):
         return "the answer has instructions in it"
     if subject is not None and not authors.begins(answer, subject):
-        return f"the answer does not begin with {subject.phrase!r}"
+        return "the answer does not begin with the author phrase"  # one reason, whoever it is
     if len(sentences.split(answer)) + len(_SMALL_START.findall(answer)) > sentences.MOST:
         return f"the answer has more than {sentences.MOST} sentences"
     if not _END.search(answer):

@@ -38,6 +38,13 @@ _SMALL = frozenset(
     "barring granting should modulo "
     "subject conditional conditionally except whenever".split()
 )
+_NOUNS = frozenset(
+    "coverage fidelity bandwidth overhead usage memory yield efficacy risk income demand supply output employment "
+    "trade fraud debt inflation remission pain weight height depth length size volume area age sex "
+    "gender attendance test ours "
+    "fine-tuning pretraining retrieval search inference compression decoding sampling pass success failure "
+    "everything nothing nobody anybody somebody sleep noise heat light water air soil rain snow ice wind".split()
+)
 _PREFIX = re.compile(
     r"(?:multi|non|low|high|short|long|cross|self|semi|pre|post|anti|co|inter|intra|real|large|small|data|open)-"
 )
@@ -161,6 +168,11 @@ def is_name(text: str, common: Container[str] = ()) -> bool:
     """Does a text begin with what has a capital everywhere? `common`: words as a text writes them within sentences."""
     word = re.match(r"[\w.+-]+", text)
     return word is None or word[0] in common or re.search(r"\w[A-Z]|\d", word[0]) is not None or len(word[0]) == 1
+
+
+def is_thing(name: str) -> bool:
+    """Is a word that begins a sentence a name, and no noun that is written small elsewhere?"""
+    return small(name) == name and name.lower() not in _NOUNS and not name.lower().endswith(("s", "er", "th"))
 
 
 def capital(text: str) -> str:

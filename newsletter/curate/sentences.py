@@ -18,6 +18,7 @@ import regex
 from newsletter.curate import tex
 
 MOST = 2
+LINKS = 3  # items of a list that are a link and nothing else
 REACH = 12_000  # characters that are looked at; an abstract has 1,500
 _TAG = re.compile(r"<!--.{0,2000}?-->|</?[A-Za-z][^<>]{0,500}>|<\?[^<>]{0,200}\?>", re.DOTALL)
 _INLINE = re.compile(r"</?(?:a|abbr|b|bdi|cite|code|em|i|mark|q|s|small|span|strong|sub|sup|tt|u|var)\b", re.IGNORECASE)
@@ -48,10 +49,11 @@ _ABBREVIATION = re.compile(
 )
 _TITLE = re.compile(
     r"(?:^|[\s(\[„“\"])(?:Drs?|Prof|Mr|Mrs|Ms|Mme|Mlle|Sra?|Srta|Dra|Hr|Fr|Dipl|Ing|St|Mt|Lt|Gen|Sen|Rep|Gov|Rev|Hon|"
-    r"Capt|Col|Jan|Feb|Aug|Sept?|Oct|Nov|Dec|EE)\.$"
+    r"Sgt|Supt|Fa|Dhr|Mevr|Kap|Abt|Hrn|Frl|Sig|Dott|Avv|Capt|Col|Jan|Feb|Aug|Sept?|Oct|Nov|Dec|EE)\.$"
 )
 _BEFORE_FIGURE = re.compile(
-    r"(?:^|[\s(\[])(?:nos?|art|sec|figs?|eqs?|refs?|vol|pp?|ed|ch|tab|abs|str|par|p)\.$", re.IGNORECASE
+    r"(?:^|[\s(\[])(?:nos?|art|sec|figs?|eqs?|refs?|vol|pp?|ed|ch|tab|abs|str|par|p|max|avg|temp|tel|ext|ver)\.$",
+    re.IGNORECASE,
 )
 _INITIAL = regex.compile(r"(?:^|[\s(\[.-])[\p{Lu}\p{Lo}]\.$")
 # What begins a sentence, and is nobody's family name.
@@ -65,9 +67,36 @@ _MISSED = re.compile(
     r"|(?<=[\w)\]%”\"][.!?])\s+(?=(?:We|Our|The|This|These|It|They|In|To|However|Moreover|Furthermore|Here|"
     r"Finally|[A-Z][a-z]+ly,)(?!\w))"
 )
+# Whatever nupunkt takes for an abbreviation: a whole small word ends a sentence before a capital or a figure ("tasks.
+# GPT-4 solves"), but for those that are written short; so does the letter that something is called by ("on B. B fell").
+_SHORTENED = (
+    "approx|resp|incl|excl|dept|univ|max|min|avg|est|std|etc|spp|subsp|var|pers|ibid|seq|viz|figs?|eqs?|refs?|eds?|vols?|"
+    "tabs?|secs?|sect|art|chap|para|fol|app|ext|tel|ver|vers|prof|gen|col|capt|sgt|rev|gov|sen|rep|hon|assoc|asst|adj"
+)
+# Of other languages, of which some are English words.
+_ABROAD = (
+    "godz|kap|cap|art|dhr|mevr|bijv|afd|blz|hfdst|burg|inkl|exkl|zzgl|abzgl|gem|insb|bes|allg|ehem|geb|kath|evang|engl|"
+    "franz|lat|jap|betr|lfd|tgl|mind|einschl|gegr|entspr|ziff|abschn|rdnr|pos|bzw|vgl|bspw|evtl|evt|ggf|sog|mio|mrd|"
+    "mia|dpto|avda|prov|gral|izq|máx|mín|éd|janv|févr|juil|déc|hab|dép|dott|sig|ing|avv|geom|pag|ecc|séc|eng|woj|pow|"
+    "tzw|zob|por|płk|inż|mgr|red|pkt|ust|poz|rozdz|ryc|rys|tab|tys|mln|mld|např|tzv|hod|mil|tis|dvs|hhv|ekskl|maks|tlf|stk|"
+    "adm|pct|örn|bkz|mah|cad|sok|alin|ill|esim|vrt|puh|toim|str|sec|par|fa|ul|kl|ok|tj|np|jf|dl|pl|kb|ún|ks|гл|обл|тел|долл|"
+    "ред|изд|табл|ген|св|ок"
+)
+_FOREIGN = re.compile(
+    rf"(?:^|[\s(\[„“\"])(?:{_ABROAD}|(?![ap]\.m|m\.[mv]|o\.l)[^\W\d_]{{1,3}}\.[^\W\d_]{{1,3}})\.$", re.IGNORECASE
+)
+_ENDS = regex.compile(
+    rf"(?<=(?<![\w.])(?:[\w]+-)?\p{{Ll}}{{3,}}[.!?])(?<!\b(?:{_SHORTENED})\.)\s+(?=[“\"‘(]?[\p{{Lu}}\d])"
+    r"|(?<=\b[A-Z] (?:or|and|versus) [A-Z]\.)\s+(?=[\p{Lu}\d])"
+    r"|(?<=\b\p{Ll}+ [A-Z]\.)\s+(?=[A-Z] \p{Ll})"
+    r"|(?<=\b(?:vitamin|group|arm|drug|treatment|hepatitis|placebo|option|method|plan|team|cohort|condition) [A-Z]\.)"
+    r"\s+(?=[\p{Lu}\d])"
+)
+# "try! Swift" is a meeting, "Yahoo! Finance" a site.
+_SHOUTED = re.compile(r"(?:\btry! Swift|\bYahoo! [A-Z]|\bJeopardy! [A-Z])")
 # "in 3 ms. No error", "do so. With it": ends that look like abbreviations.
 _UNIT_END = re.compile(
-    r"(?:\b\d\s?(?:ms|s|h|min|km|cm|mm|m|kg|g|[kMGT]B|[kMG]?Hz|[kMGT]?eV|K)|\b(?:so|it|too)|\bи (?:т\. ?[дп]|др|"
+    r"(?:\d\s?(?:ms|s|h|min|km|cm|mm|m|kg|g|[kMGT]B|[kMG]?Hz|[kMGT]?eV|K)|\b(?:so|it|too)|\bи (?:т\. ?[дп]|др|"
     r"пр))\.(?=\s+[¿¡]?[^\W\d_a-z])"
     r"|\b\d{4} г\.(?=\s+(?:Он|Она|Оно|Они|Её|Его|Их|Это|Эти|Этот|Эта|На|Но|И|А|Мы|Я|Вы|Так|Там|Тогда|После|При|По|Для|"
     r"Как|Когда|Если|Все|Всё|Потом|В|С|К)\s)"
@@ -78,6 +107,7 @@ _BEGINS_ABROAD = re.compile(
 _UNSPACED = re.compile(
     r"(?<=\b[a-z]{3})\.(?=[A-Z][A-Za-z]+ )|(?<=\s[a-z]{4})\.(?=[A-Z][A-Za-z]+ )|(?<=[a-z]{5})\.(?=[A-Z][A-Za-z]+ )"
 )
+_UNSPACED_START = re.compile(rf"(?:{_UNSPACED.pattern})(?=(?:{_STARTS.pattern}|[A-Z][a-z]+ing\b))")
 _LABELS = (
     "Background|Introduction|Context|Objectives?|Aims?|Purpose|Motivation|Methods?|Methodology|Design|Results?|"
     "Findings|Conclusions?|Discussion|Significance(?: Statement)?|Summary|Highlights?|One Sentence Summary|"
@@ -88,6 +118,12 @@ _LOST_BREAK = re.compile(rf"(?<=[.!?)\]])nn?(?=(?:{_LABELS})[A-Z]|(?:C_LI)?O_LI|
 _LISTED = re.compile(r"n?C_LI[O_S]{0,4}_?(?:LI)?|n?O_LI")
 _GLUED = re.compile(rf"(?:^|(?<=[.!?)\]] ))({_LABELS})(?=[A-Z])")
 _UNMARKED = re.compile(rf"(?:^|(?<=[.!?)\]] ))({_LABELS}) (?=[A-Z0-9][\w-]* )")
+# PubMed's: "METHODS 80 eyes were randomised. RESULTS Acuity was ..."
+_CAPITALS = re.compile(
+    r"(?:^|(?<=[.!?)\]] ))(BACKGROUND|INTRODUCTION|IMPORTANCE|CONTEXT|OBJECTIVES?|AIMS?|PURPOSE|MOTIVATION|METHODS?|"
+    r"METHODOLOGY|DESIGN|SETTING|PARTICIPANTS|PATIENTS|INTERVENTIONS?|RESULTS?|FINDINGS|CONCLUSIONS?|DISCUSSION|"
+    r"INTERPRETATION|LIMITATIONS|CONCLUSIONS? (?:AND|&) RELEVANCE) (?=(?:[A-Z]|\d)(?!\w*[A-Z]{3}))"
+)
 # "... for two years Results: Survival rose ...": a heading within a line, where the line before it lost its end.
 _RUN_IN = re.compile(rf"(?<=[a-z0-9)%\]]) (?=(?:{_LABELS}): )")
 _TITLE_LINE = re.compile(r"(?!\w*\d)[A-Z][\w'’-]*(?: (?!\w*\d)[\w'’-]+){0,2}:?")  # not "Version 2", nor "S085x"
@@ -95,6 +131,8 @@ _HEADING = re.compile(rf"(?:{_LABELS})\s?[.:]?", re.IGNORECASE)
 _WIDE_END = re.compile(r"[。！？｡．」』）]$|[。！？][”’\"]$")
 _UNSPACED_SCRIPT = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}]")
 _RAISED = re.compile(r"<(su[pb])>\s*([^<>]{1,12}?)\s*</\1>", re.IGNORECASE)
+_LINK_ITEM = re.compile(r"<li\b[^<>]{0,200}>\s{0,20}<a\b[^<>]{0,500}>[^<>]{0,300}</a>\s{0,20}</li>", re.IGNORECASE)
+_LINK_LINE = re.compile(r"^[ \t]{0,8}[*+-][ \t]{1,8}\[[^\[\]\n]{0,300}\]\([^()\s]{0,500}\)[ \t]{0,8}$", re.MULTILINE)
 _UNSEEN = frozenset("\u00ad\u200b\u2060\ufeff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _ORDINAL = re.compile(r"(?:^|\s)\d{1,2}\.$")
 # Words that no other language uses as often: a tenth of an English text is made of them.
@@ -104,12 +142,18 @@ _ENGLISH = frozenset(
     "between such into over through been if so there here should could would most only while after "
     "cannot found shows show study results data years people children both each other because many two three".split()
 )
+_SAYS_SO = re.compile(
+    r"(?:In this \w+, |Here,? )?(?:[Ww]e|I|[Tt]his (?:paper|work|article|study|report|note)) (?:present|"
+    r"introduce|propose|"
+    r"show|study|describe|release|report|prove|develop|evaluate|investigate|find|examine|analy[sz]e|compare|announce)"
+    r"(?:e?s|d|ed)? "
+)
 _OURS_TOO = frozenset("a in an is was we at on all be by it has as or not".split())  # other languages have them too
 
 
 def tidy(text: str) -> str:
     """One line of plain text: no tags, entities, Markdown, TeX or control characters; the words are as they were."""
-    text = text[: 4 * REACH]
+    text = _without_links(text[: 4 * REACH])
     for _ in range(2):  # once for the tags that are written as entities
         if "<" in text:
             text = _TAG.sub(_gap, _RAISED.sub(_raised, _without_scripts(text)))
@@ -138,12 +182,16 @@ def _mended(text: str) -> str:
     lost = _LOST_BREAK.search(text) is not None
     if lost or "O_LI" in text:
         text = _LISTED.sub(" ", _LOST_BREAK.sub(" ", text))
-    if re.search(r"[a-z]\.[A-Z]", text):
-        text = _UNSPACED.sub(". ", text)
+    glued = len(_UNSPACED.findall(text)) if re.search(r"[a-z]\.[A-Z]", text) else 0
+    if glued:  # "strings.Builder" alone is a name
+        usual = glued > 1 and glued >= len(re.findall(r"[a-z]\. [A-Z]", text))
+        text = (_UNSPACED if usual else _UNSPACED_START).sub(". ", text)
     if lost or len({match[1] for match in _GLUED.finditer(text)}) > 1:  # "SummaryBench" alone is a name
         text = _GLUED.sub(r"\1: ", text)
     if len(_RUN_IN.findall(text)) > 1:
         text = _RUN_IN.sub(". ", text)
+    if len({match[1] for match in _CAPITALS.finditer(text)}) > 1:
+        text = _CAPITALS.sub(r"\1: ", text)
     if len({match[1] for match in _UNMARKED.finditer(text)}) > 2:
         text = _UNMARKED.sub(r"\1: ", text)
     return re.sub(r"(?<=[A-Za-z)]) (?=[.,](?:\s|$))", "", " ".join(text.split()))
@@ -165,6 +213,14 @@ def _paragraphs(text: str) -> str:
         elif (part[-1].isalnum() or part[-1] in ")]%") and not after[0].islower():
             parts[at] = part + ("。" if _UNSPACED_SCRIPT.match(part[-1]) else ".")
     return " ".join(parts)
+
+
+def _without_links(text: str) -> str:
+    """Without lists of links: they are no text."""
+    for item in (_LINK_ITEM, _LINK_LINE):
+        if len(item.findall(text)) >= LINKS:
+            text = item.sub("\n", text)
+    return text
 
 
 def _raised(match: re.Match[str]) -> str:
@@ -190,7 +246,13 @@ def split(text: str) -> list[str]:
     text = text[:REACH].strip()
     if not text:
         return []
-    found = [part for piece in _latin(text) for end in _units(piece) for part in _MISSED.split(end)]
+    found = [
+        part
+        for piece in _latin(text)
+        for end in _units(piece)
+        for each in _MISSED.split(end)
+        for part in _ENDS.split(each)
+    ]
     sentences: list[str] = []
     for piece in (part.strip() for each in found for part in ([each] if each.isascii() else _STOPS.split(each))):
         if not piece:
@@ -219,6 +281,8 @@ def _latin(text: str) -> list[str]:
 def _goes_on(before: str, after: str) -> bool:
     """Was the full stop no end? After an abbreviation, an ordinal ("am 3. Mai"), or before a small letter."""
     tail = before[-40:]
+    if before.endswith("!") and _SHOUTED.match(f"{tail.rsplit(maxsplit=1)[-1]} {after[:20]}"):
+        return True
     if not before.endswith("."):
         return before[-1:] not in "!?。！？｡．।॥؟۔።…\"'”’)" and after[:1].islower()
     if after[:1].islower():
@@ -234,8 +298,10 @@ def _goes_on(before: str, after: str) -> bool:
     if tail.endswith(" г."):
         return not tail[-4:-3].isdigit() or re.match(r"[А-ЯЁ]\.", after) is not None  # "г. Москва"; "в 1837 г. Это ..."
     if _INITIAL.search(tail):
-        return _STARTS.match(after) is None
-    return (_ABBREVIATION.search(tail) or _TITLE.search(tail)) is not None
+        return _STARTS.match(after) is None and _ENDS.search(f"{tail} {after[:40]}", max(0, len(tail) - 3)) is None
+    if _ABBREVIATION.search(tail) or _TITLE.search(tail):
+        return True
+    return _FOREIGN.search(tail) is not None and not is_english(f"{before} {after}")
 
 
 def joined(parts: Sequence[str]) -> str:
@@ -252,6 +318,8 @@ def _wide_pair(before: str, after: str) -> bool:
 
 def is_english(text: str) -> bool:
     """Is a text in English? Fewer than four words could be in any language, and count as English when ASCII."""
+    if _SAYS_SO.match(text):
+        return True  # what follows may be names and figures
     words = re.findall(r"[^\W\d_]+", text[:3000].lower())
     if len(words) < 4:
         return text.isascii()

@@ -36,6 +36,7 @@ _OBJECT = re.compile(
 _NONE = re.compile(
     r"^(?:\S+ ){1,4}?that (?:none|neither|either|both|each|most|all|\d+|two|three) (?!of\b|the\b|such\b|"
     r"[a-z]+s\b)(?:can|do|suffices?|does|is|are|have|has|fail|hold|may|will)\b"
+    r"|^(?:We|I) [a-z]+ (?:one|some|both|none|neither|several|many|two|three)(?=[.,;:])"
 )
 _BOTH = re.compile(r"\b(?:with|of|than|to|from|for|in) (?:both|either|neither)(?=[.,;]|$)")
 _THEM = re.compile(r"\b(?:they|them|theirs?)\b")
@@ -68,6 +69,13 @@ _POINTS = re.compile(
 _POINTS_LATER = re.compile(
     r"(?:Drawing|Using|By|With|In|From|After|Through|Based|Despite)\b[^,;]{3,90}, (?:it|they|this|these)\b(?! is "
     r"(?:shown|found))"
+)
+# "In our sample it lowers recall": a phrase that begins a sentence names nothing that "it" could be.
+_FRONTED = re.compile(
+    r"(?:In|On|With|Without|For|At|Among|Across|Over|Under|After|Before|During|From|Within|By|Using|Contrary to|Unlike|"
+    r"Compared (?:with|to)|Despite)\b(?:(?!\b(?:that|which|where|when|if|as|how|whether|what|because|while|than|and|of|"
+    r"to|by|for|before|after|since|until|once|whenever)\s(?:it|they)\b)[^;:.]){2,90}?,? (?:it|they)\b(?! (?:is|was) "
+    r"(?:\w+ly )?(?:shown|found|possible|clear|known|important|hard|easy|necessary))"
 )
 SELF_POINT = re.compile(rf"This{bare.KIND} {bare.PAPER}\b")
 
@@ -110,3 +118,9 @@ def goes_on(text: str) -> bool:
         )
         is not None
     )
+
+
+def unnamed(text: str) -> bool:
+    """Does a sentence say "it" or "they" of what only sentences before it name?"""
+    plain = bare.unthreaded(text)
+    return points(plain) or points_back(plain) or _FRONTED.match(plain) is not None
