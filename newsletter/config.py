@@ -338,6 +338,16 @@ class Settings(pydantic_settings.BaseSettings):
             raise errors.WorkspaceError(f"{path} cannot be read: {error}") from None
         return [line.encode() for line in lines]
 
+    def secret_stamp(self) -> tuple[int, int] | None:
+        """Changes when the key file does; None where there is none."""
+        if self.site.secret_key:
+            return None
+        try:
+            found = (self.folder / self.site.secret_key_file).stat()
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
     def masked(self) -> dict[str, Any]:
         """The settings as plain values with every secret as `**********`, for `config show`."""
         found: dict[str, Any] = without_passwords(self.model_dump(mode="json", by_alias=True))

@@ -10,7 +10,7 @@ import pytest
 from conftest import THURSDAY
 from sqlmodel import select
 
-from newsletter import errors, tokens
+from newsletter import errors, tokens, types
 from newsletter.app import people, postroom, readers
 from newsletter.store import audience, servicemail, signups, tables, throttle
 
@@ -131,11 +131,55 @@ def test_the_question_and_the_welcome_are_one_mail_each_in_the_readers_language(
 
 
 def test_a_second_press_changes_nothing_also_after_leaving(house):
-    active(house)
+    active(house, topics=BOTH)
     token = house.token(place=0)
-    house.do(readers.leave_everything, house.link(), visit())
     assert house.confirm(token).done
+    house.do(readers.choose, house.link(), ["weekly/robots"], visit(), name="", language=None)
+    assert house.confirm(token).offers[0].topics == (("robots", "Robots that learn"),)  # as it is, not as it was
+    house.do(readers.leave_everything, house.link(), visit())
+    assert house.confirm(token) is None
     assert house.person().state == "unsubscribed"
+
+
+def test_a_no_voids_what_was_asked_for_before_it(house):
+    active(house)
+    house.ask(topics=BOTH)
+    house.do(people.unsubscribe, ANNA)
+    assert house.confirm() is None
+    assert house.person().state == "unsubscribed"
+
+
+def test_a_no_to_what_somebody_never_had_holds_against_a_list(house):
+    active(house)
+    house.do(people.unsubscribe, ANNA, topics=["weekly/robots"])
+    assert house.bench.people(ANNA, topics=["robots"]).suppressed == 1
+    assert house.person().topics == ("weekly/rl-agents",)
+    house.do(readers.choose, house.link(), BOTH, visit(), name="", language=None)  # but their own yes counts
+    assert house.person().topics == tuple(BOTH)
+
+
+def test_an_address_that_was_given_up_comes_back_by_its_readers_yes_alone(house):
+    active(house)
+    house.do(people.move, ANNA, "new@example.org")
+    with pytest.raises(errors.StateError, match="moved away"):
+        house.do(people.add, ANNA, topics=["weekly/robots"], state=types.SubscriberState.ACTIVE)
+    assert house.bench.people(ANNA).suppressed == 1
+    house.do(readers.ask_address, house.link(address="new@example.org"), ANNA, visit())
+    house.post()
+    house.confirm()
+    assert (house.person().state, house.person().suppressed) == ("active", None)
+    assert house.bench.people("new@example.org").suppressed == 1
+    house.ask("new@example.org")  # and a form may ask for the other one, too
+    house.confirm(house.token("new@example.org"))
+    assert house.person("new@example.org").state == "active"
+
+
+def test_a_long_run_reads_a_key_file_that_changed(house):
+    with house.bench.app() as app:
+        path = house.bench.folder / "secret.key"
+        old = app.signer.key_id
+        path.write_text("a-new-key-of-many-characters-for-this\n" + path.read_text("utf-8"), encoding="utf-8")
+        assert app.signer.key_id != old
 
 
 def test_a_link_that_expired_or_is_not_ours_confirms_nothing(house):

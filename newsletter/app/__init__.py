@@ -48,6 +48,7 @@ class Newsletter:
 
     def __init__(self, settings: config.Settings, place: workspace.Workspace, clock: Clock) -> None:
         self.settings, self.workspace, self.clock = settings, place, clock
+        self._signer: tuple[object, tokens.Signer] | None = None
 
     @cached_property
     def store(self) -> store.Store:
@@ -64,10 +65,17 @@ class Newsletter:
             )
         return store.connect(url)
 
-    @cached_property
+    @property
     def signer(self) -> tokens.Signer:
-        """What signs links."""
-        return tokens.Signer(self.settings.secret_keys())
+        """What signs links; a key file that changed is read again, so that a long run knows the keys of new mails."""
+        stamp = self.settings.secret_stamp()
+        if self._signer is None or self._signer[0] != stamp:
+            self._signer = stamp, tokens.Signer(self.settings.secret_keys())
+        return self._signer[1]
+
+    @signer.setter
+    def signer(self, signer: tokens.Signer) -> None:
+        self._signer = self.settings.secret_stamp(), signer
 
     def digests(self, text: str) -> list[str]:
         """What may be kept of an address whose person is erased, by each key that there is or was."""

@@ -220,9 +220,9 @@ def add(
 
 def unsubscribing(app: Newsletter, newsletter: str | None = None, topics: Sequence[str] = ()) -> Act:
     """End subscriptions: all, a newsletter's, or some topics; the act raises `errors.NotFound` for a stranger."""
-    if newsletter is not None:
-        app.settings.newsletter_of(newsletter)
+    letter = app.settings.newsletter_of(newsletter) if newsletter is not None else None
     places = [app.settings.topic_place(name, newsletter) for name in topics]
+    meant = places or [(letter, topic) for topic in letter.topic] if letter else places
     now = app.clock.now()
 
     def act(session: Session, email: str) -> Facts:
@@ -232,6 +232,7 @@ def unsubscribing(app: Newsletter, newsletter: str | None = None, topics: Sequen
             ended += audience.unsubscribe(session, who, newsletter=newsletter, now=now, how="cli")
         for letter, topic in places:
             ended += audience.unsubscribe(session, who, newsletter=letter.slug, topics=[topic.slug], now=now, how="cli")
+        audience.refuse(session, who, [(letter.slug, topic.slug) for letter, topic in meant], now, "cli")
         return {"email": email, "ended": ended}
 
     return act
@@ -303,7 +304,7 @@ def move(app: Newsletter, old: str, new: str, *, dry_run: bool = False) -> Subsc
         person = audience.get(session, old)
         norm = addresses.parse(person.email).norm
         if norm != address.norm:
-            _refuse_suppressed(app, session, address.norm, new)
+            _refuse_suppressed(app, session, address.norm, new, but=signups.MOVED)
             _refuse_suppressed(app, session, norm, old, but=types.SubscriberState.BOUNCED)
         proof = signups.Proof(how="cli")
         if not signups.move(session, person.id, address, proof, app.clock.now()):

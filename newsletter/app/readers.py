@@ -18,7 +18,7 @@ from sqlmodel import Session
 
 from newsletter import calendar, config, errors, tokens
 from newsletter.app import throwaway
-from newsletter.store import audience, glance, issues, signups, tables, throttle
+from newsletter.store import audience, glance, intake, issues, signups, tables, throttle
 from newsletter.store.signups import Proof
 from newsletter.tokens import Purpose
 from newsletter.types import SubscriberState
@@ -129,10 +129,22 @@ def asked(app: Newsletter, token: str) -> Asked | None:
         return _asked(app, session, found) if found is not None else None
 
 
-def _asked(app: Newsletter, session: Session, found: signups.Asked) -> Asked:
+def _as_it_is(session: Session, found: signups.Asked) -> tuple[tuple[str, str], ...]:
+    """The places that were asked for; of a yes long said, those that they still have."""
+    if not found.used:
+        return found.places
+    present = intake.subscriptions(session, [found.subscriber_id])[found.subscriber_id]
+    return tuple(place for place in found.places if present.get(place))
+
+
+def _asked(app: Newsletter, session: Session, found: signups.Asked) -> Asked | None:
+    """None also for a yes long said, of which nothing is left: who has left asks anew."""
+    places = _as_it_is(session, found)
+    if found.purpose == signups.SUBSCRIBE and not places:
+        return None
     letters = {letter.slug: letter for letter in app.settings.newsletter}
     wanted: dict[str, list[str]] = {}
-    for newsletter, topic in found.places:
+    for newsletter, topic in places:
         wanted.setdefault(newsletter, []).append(topic)
     theirs = None
     if found.used:

@@ -264,11 +264,18 @@ def unsubscribe(
 ) -> tuple[str, ...]:
     """End a person's subscriptions, all or those of a newsletter or of topics; returns those that ended now.
 
-    With the last one the person is `unsubscribed`. A second time changes nothing. Raises `errors.NotFound`.
+    With the last one the person is `unsubscribed`. A second time changes nothing. What they asked for before and never
+    confirmed is void: that yes would be older than this no. Raises `errors.NotFound`.
     """
     state = session.execute(sa.select(_subscriber.c.state).where(_subscriber.c.id == subscriber_id)).scalar()
     if state is None:
         raise errors.NotFound(f"there is no subscriber {subscriber_id}")
+    asked = tables.metadata.tables["confirmation"]
+    session.execute(
+        sa.delete(asked).where(
+            asked.c.subscriber_id == subscriber_id, asked.c.purpose == "subscribe", asked.c.used_at.is_(None)
+        )
+    )
     present = [
         place for place, current in intake.subscriptions(session, [subscriber_id])[subscriber_id].items() if current
     ]
@@ -300,6 +307,19 @@ def unsubscribe(
             )
         )
     return tuple("/".join(place) for place in ended)
+
+
+def refuse(session: Session, subscriber_id: int, places: Sequence[intake.Place], now: dt.datetime, how: str) -> None:
+    """Write a no to topics down that a person never had, so that no list begins them later."""
+    had = intake.subscriptions(session, [subscriber_id])[subscriber_id]
+    base = {"subscriber_id": subscriber_id, "how": how}
+    new = [place for place in places if place not in had]
+    rows = [{**base, "newsletter": letter, "topic": topic, "since": now, "until": now} for letter, topic in new]
+    intake.insert(session, _subscription, rows)
+    proofs = [
+        {**base, "what": "unsubscribed", "newsletter": letter, "topic": topic, "at": now} for letter, topic in new
+    ]
+    intake.insert(session, _consent, proofs)
 
 
 def suppress(

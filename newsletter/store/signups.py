@@ -25,6 +25,7 @@ WORKS_FOR = dt.timedelta(hours=72)  # a confirmation
 MAILS_A_DAY = 3  # to one address that somebody typed
 DAY = dt.timedelta(days=1)
 SUBSCRIBE, ADDRESS = "subscribe", "address"
+MOVED = "moved away"  # why an address that somebody gave up is suppressed: old lists hold it still
 
 Place = intake.Place
 Digests = Callable[[str], Sequence[str]]
@@ -78,7 +79,7 @@ def ask(
     """
     address = addresses.parse(email)
     letters = {newsletter for newsletter, _ in places}
-    forbidden = audience.suppressions_of(session, address.norm, digests)
+    forbidden = _forbidden(session, address.norm, digests)
     if "" in forbidden or letters <= forbidden.keys():
         return False
     person = _person(session, address, now)
@@ -105,6 +106,12 @@ def ask(
     facts = {"token": token, "topics": ["/".join(place) for place in wanted], "language": language}
     servicemail.queue(session, "confirm", person, wanted[0][0], facts, now)
     return True
+
+
+def _forbidden(session: Session, norm: str, digests: Digests) -> dict[str, str]:
+    """As `audience.suppressions_of`, for who asks themselves: they may come back to an address that they gave up."""
+    found = audience.suppressions_of(session, norm, digests)
+    return {newsletter: why for newsletter, why in found.items() if why != MOVED}
 
 
 def _person(session: Session, address: addresses.Address, now: dt.datetime) -> int:
@@ -136,7 +143,7 @@ def ask_address(
     That an address is somebody else's already is told to nobody: the page says the same.
     """
     address = addresses.parse(email)
-    if audience.suppressions_of(session, address.norm, digests):
+    if _forbidden(session, address.norm, digests):
         return False
     if servicemail.recent(session, subscriber_id, ("confirm", "address"), now - DAY) >= MAILS_A_DAY:
         return False
@@ -213,7 +220,7 @@ def _take_topics(
     now: dt.datetime,
 ) -> bool:
     person = session.get_one(tables.Subscriber, row.subscriber_id)
-    forbidden = audience.suppressions_of(session, person.email_norm, digests)
+    forbidden = _forbidden(session, person.email_norm, digests)
     places = [place for place in wanted if place[0] not in forbidden]
     if "" in forbidden or not places:
         return False
@@ -227,6 +234,7 @@ def _take_topics(
         if left:
             intake.end(session, left, now)
     intake.begin(session, person.id or 0, places, now, proof.how)
+    _let_back(session, person.email_norm)
     person.state, person.changed_at = SubscriberState.ACTIVE.value, now
     person.name = row.wanted.get("name") or person.name
     person.language = row.wanted.get("language") or person.language
@@ -238,7 +246,7 @@ def _take_topics(
 
 def _take_address(session: Session, row: tables.Confirmation, proof: Proof, digests: Digests, now: dt.datetime) -> bool:
     address = addresses.parse(row.wanted["email"])
-    if audience.suppressions_of(session, address.norm, digests):
+    if _forbidden(session, address.norm, digests):
         return False
     if not move(session, row.subscriber_id, address, proof, now):
         return False
@@ -308,7 +316,8 @@ def pause(session: Session, subscriber_id: int, until: dt.datetime | None, proof
 def move(session: Session, subscriber_id: int, address: addresses.Address, proof: Proof, now: dt.datetime) -> bool:
     """Give a person another address; False when it is somebody else's. Links to the old one's preferences end.
 
-    Suppressions are of an address and stay with the old one.
+    Suppressions are of an address and stay with the old one, which is suppressed from now on: an old list would make a
+    second person of it, whom no no of theirs reaches.
     """
     person = session.get_one(tables.Subscriber, subscriber_id)
     taken = session.exec(select(tables.Subscriber.id).where(tables.Subscriber.email_norm == address.norm)).first()
@@ -316,11 +325,24 @@ def move(session: Session, subscriber_id: int, address: addresses.Address, proof
         return False
     if person.email_norm != address.norm:
         person.token_version += 1
-    old = person.email
+    old, old_norm = person.email, person.email_norm
+    _give_up(session, old_norm, address.norm, now)
     person.email, person.email_norm, person.changed_at = address.email, address.norm, now
     session.add(person)
     prove(session, subscriber_id, "moved", dataclasses.replace(proof, words=f"from {old} to {address.email}"), now)
     return True
+
+
+def _let_back(session: Session, norm: str) -> None:
+    table = tables.metadata.tables["suppression"]
+    session.execute(sa.delete(table).where(table.c.address == norm, table.c.reason == MOVED))
+
+
+def _give_up(session: Session, old: str, new: str, now: dt.datetime) -> None:
+    """Suppress the address that is left, and let the one in that they come back to."""
+    _let_back(session, new)
+    if old != new and "" not in audience.suppressions_of(session, old, None):
+        session.add(tables.Suppression(address=old, reason=MOVED, since=now))
 
 
 def prove(
